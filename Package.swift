@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import PackageDescription
+
+/// The language policy of every Swift target: an arrow in `dependencies` is the only permission to import.
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableExperimentalFeature("Lifetimes"),
+    // An isolation check per C callback costs 135 ns; debug builds and tests keep it.
+    .unsafeFlags(["-disable-dynamic-actor-isolation"], .when(configuration: .release)),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", swiftSettings: house)
+}
+
+let package = Package(
+    name: "sallyport",
+    products: [.executable(name: "sallyport", targets: ["sallyport"])],
+    targets: [
+        .target(name: "CLinux"),
+        .target(name: "COpenSSL"),
+        .systemLibrary(name: "CNghttp2"),
+        .systemLibrary(name: "CHiredis"),
+        .systemLibrary(name: "CYAML"),
+
+        library("Buffers"),
+        library("Encodings", ["CYAML"]),
+        library("Telemetry"),
+        library("Crypto", ["COpenSSL", "Encodings"]),
+        library("Transport", ["Buffers", "CLinux", "COpenSSL", "Telemetry"]),
+        library("HTTP", ["Buffers", "CNghttp2"]),
+        library("Attestation", ["Crypto", "Encodings"]),
+        library("Credentials", ["Attestation", "Crypto", "Encodings"]),
+        library("Limits"),
+        library(
+            "Store",
+            [
+                "Attestation", "Buffers", "CHiredis", "Credentials", "Crypto", "Encodings", "Limits", "Telemetry",
+                "Transport",
+            ]
+        ),
+        library(
+            "Gateway",
+            [
+                "Attestation", "Buffers", "Credentials", "Crypto", "Encodings", "HTTP", "Limits", "Store", "Telemetry",
+                "Transport",
+            ]
+        ),
+        .executableTarget(name: "sallyport", dependencies: ["Gateway"], swiftSettings: house),
+    ]
+)

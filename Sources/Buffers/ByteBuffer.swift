@@ -1,0 +1,187 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Glibc
+
+/// A growable run of bytes with a read and a write position: what a socket fills and a parser eats.
+///
+/// Layout: `discarded | readable | writable`. Reading moves the front, writing moves the back; when the front meets
+/// the back both return to zero, so a drained buffer never moves bytes. Owned by one connection or exchange, freed with
+/// it. Never shared: it is not copyable and lives where its owner lives.
+@safe
+package struct ByteBuffer: ~Copyable {
+    private var base: UnsafeMutableRawPointer?
+    /// The number of bytes the present allocation holds.
+    package private(set) var capacity: Int
+    private var readIndex = 0
+    private var writeIndex = 0
+
+    /// An empty buffer; nothing is allocated until the first write unless `capacity` asks for it.
+    package init(capacity: Int = 0) {
+        self.capacity = 0
+        unsafe self.base = nil
+        if capacity > 0 { grow(toHold: capacity) }
+    }
+
+    deinit {
+        unsafe free(base)
+    }
+
+    /// The number of bytes that can be read.
+    package var count: Int {
+        @inline(__always) get { writeIndex &- readIndex }
+    }
+
+    /// Whether nothing can be read.
+    package var isEmpty: Bool {
+        @inline(__always) get { writeIndex == readIndex }
+    }
+
+    /// The readable bytes, valid until the next mutation.
+    package var bytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        @inline(__always)
+        get {
+            let start = unsafe UnsafeRawPointer(base)?.advanced(by: readIndex).assumingMemoryBound(to: UInt8.self)
+            let span = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: start, count: count))
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// Removes `length` bytes from the front.
+    @inline(__always)
+    package mutating func consume(_ length: Int) {
+        precondition(length >= 0 && length <= count, "consumed more than was readable")
+        readIndex &+= length
+        if readIndex == writeIndex {
+            readIndex = 0
+            writeIndex = 0
+        }
+    }
+
+    /// Removes everything and keeps the allocation.
+    package mutating func removeAll() {
+        readIndex = 0
+        writeIndex = 0
+    }
+
+    /// Removes everything and gives the allocation back: for connections that go idle.
+    package mutating func release() {
+        unsafe free(base)
+        unsafe base = nil
+        capacity = 0
+        readIndex = 0
+        writeIndex = 0
+    }
+
+    /// Appends one byte.
+    @inline(__always)
+    package mutating func append(_ byte: UInt8) {
+        reserve(1)
+        unsafe base.unsafelyUnwrapped.storeBytes(of: byte, toByteOffset: writeIndex, as: UInt8.self)
+        writeIndex &+= 1
+    }
+
+    /// Appends a copy of `span`.
+    @inline(__always)
+    package mutating func append(_ span: Span<UInt8>) {
+        let length = span.count
+        guard length > 0 else { return }
+        reserve(length)
+        unsafe span.withUnsafeBufferPointer { source in
+            _ = unsafe memcpy(
+                base.unsafelyUnwrapped.advanced(by: writeIndex),
+                source.baseAddress.unsafelyUnwrapped,
+                length
+            )
+        }
+        writeIndex &+= length
+    }
+
+    /// Appends the bytes of a literal.
+    @inline(__always)
+    package mutating func append(_ literal: StaticString) {
+        let length = literal.utf8CodeUnitCount
+        guard length > 0 else { return }
+        reserve(length)
+        unsafe memcpy(base.unsafelyUnwrapped.advanced(by: writeIndex), literal.utf8Start, length)
+        writeIndex &+= length
+    }
+
+    /// Appends the UTF-8 of `text`; off the hot path.
+    package mutating func append(utf8 text: String) {
+        var text = text
+        text.makeContiguousUTF8()
+        append(text.utf8.span)
+    }
+
+    /// Appends the bytes of an array.
+    package mutating func append(contentsOf array: [UInt8]) {
+        append(array.span)
+    }
+
+    /// Appends `value` in decimal.
+    package mutating func append(decimal value: Int) {
+        guard value >= 0 else {
+            append(UInt8(ascii: "-"))
+            return append(digitsOf: value.magnitude)
+        }
+        append(digitsOf: value.magnitude)
+    }
+
+    private mutating func append(digitsOf value: UInt) {
+        var divisor: UInt = 1
+        while value / divisor >= 10 { divisor *= 10 }
+        var rest = value
+        while divisor > 0 {
+            append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
+    }
+
+    /// Lets `fill` write into at least `minimum` free bytes; it returns how many it wrote, or a value <= 0 for none.
+    ///
+    /// The one door for `recv` and `SSL_read`; nothing is zeroed first.
+    @discardableResult
+    package mutating func write(minimum: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
+        reserve(minimum)
+        let room = unsafe UnsafeMutableRawBufferPointer(
+            start: base.unsafelyUnwrapped.advanced(by: writeIndex),
+            count: capacity &- writeIndex
+        )
+        let written = unsafe fill(room)
+        if written > 0 {
+            precondition(written <= capacity &- writeIndex, "wrote past the end of the buffer")
+            writeIndex &+= written
+        }
+        return written
+    }
+
+    /// Makes room for `length` more bytes, moving what is readable to the front before it grows.
+    @inline(__always)
+    package mutating func reserve(_ length: Int) {
+        if capacity &- writeIndex < length { makeRoom(length) }
+    }
+
+    @inline(never)
+    private mutating func makeRoom(_ length: Int) {
+        let readable = count
+        if readIndex > 0, let start = unsafe base {
+            unsafe memmove(start, start.advanced(by: readIndex), readable)
+            readIndex = 0
+            writeIndex = readable
+        }
+        if capacity - writeIndex < length { grow(toHold: writeIndex + length) }
+    }
+
+    private mutating func grow(toHold needed: Int) {
+        var size = max(capacity, 512)
+        while size < needed { size *= 2 }
+        guard let moved = unsafe realloc(base, size) else {
+            preconditionFailure("out of memory")
+        }
+        unsafe base = moved
+        capacity = size
+    }
+}

@@ -1,0 +1,4 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+#define _GNU_SOURCE
+#include "CLinux.h"

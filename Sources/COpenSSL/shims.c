@@ -1,0 +1,3 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+#include "COpenSSL.h"

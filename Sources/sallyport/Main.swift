@@ -1,0 +1,7 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+@main
+struct Main {
+    static func main() {}
+}
