@@ -1,0 +1,88 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+# shellcheck shell=bash disable=SC2034
+# What the scripts beside this file share. To be sourced.
+
+# The libraries the gateway is built on and the server it starts.
+BUILD_PACKAGES=(libssl-dev libnghttp2-dev libhiredis-dev libyaml-dev)
+RUN_PACKAGES=(redis-server openssl curl python3 ca-certificates)
+# What the tests use besides: real clients, a real browser, real upstreams.
+TEST_PACKAGES=(python3-venv nginx chromium wrk strace procps)
+# What the gateway is measured beside.
+LOAD_PACKAGES=(haproxy nginx gcc libc6-dev procps redis-server strace)
+
+say() { printf '\n== %s\n' "$*" >&2; }
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# as_root COMMAND...: runs it as root: directly, or by sudo.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else
+        command -v sudo >/dev/null || die "not root and no sudo: run as root once, to install packages"
+        sudo "$@"
+    fi
+}
+
+# need_packages NAME...: installs the Debian packages that are missing, and starts no service.
+need_packages() {
+    local missing=() name
+    for name in "$@"; do
+        dpkg-query -W -f='${Status}\n' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    command -v apt-get >/dev/null || die "no apt-get here: install what stands for ${missing[*]}, then run again"
+    say "Installing ${missing[*]}"
+    local policy=/usr/sbin/policy-rc.d
+    if [ ! -e $policy ]; then
+        printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+        as_root chmod 755 $policy
+    else
+        policy=
+    fi
+    local status=0
+    { as_root apt-get -q update && as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q install -y --no-install-recommends "${missing[@]}"; } >&2 || status=$?
+    [ -z "$policy" ] || as_root rm -f "$policy"
+    [ "$status" = 0 ] || die "apt-get could not install ${missing[*]}"
+}
+
+need_swift() {
+    command -v swift >/dev/null || die "no swift on the PATH: install Swift 6.3, then run again"
+    case $(swift --version 2>/dev/null) in
+    *"Swift version 6."[0-2]*) die "Swift 6.3 or newer is needed: $(swift --version 2>/dev/null | head -n 1)" ;;
+    esac
+}
+
+# port_is_free PORT: nobody listens there on the loopback.
+port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# is_running PIDFILE WORD: the process named in the file lives, and its command line holds WORD.
+is_running() {
+    local pid
+    pid=$(cat "$1" 2>/dev/null) || return 1
+    [ -n "$pid" ] && [ -r "/proc/$pid/cmdline" ] && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF -- "$2"
+}
+
+# stop_pid PIDFILE WORD: ends that process by TERM, after 15 s by KILL, and removes the file.
+stop_pid() {
+    if is_running "$1" "$2"; then
+        local pid i
+        pid=$(cat "$1")
+        kill -TERM "$pid" 2>/dev/null || true
+        for ((i = 0; i < 150; i++)); do
+            is_running "$1" "$2" || break
+            sleep 0.1
+        done
+        if is_running "$1" "$2"; then kill -KILL "$pid" 2>/dev/null || true; fi
+    fi
+    rm -f "$1"
+}
+
+# release_build: builds the gateway as it is shipped; `$BINARY` is it.
+BINARY=.build/release/sallyport
+release_build() {
+    need_packages "${BUILD_PACKAGES[@]}"
+    swift build -c release --static-swift-stdlib --product sallyport >&2 || die "the release build failed"
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+#
+# All tests: Swift's own, then the release binary against real clients, upstreams, browser and Redis.
+#   deploy/test.sh                  everything
+#   deploy/test.sh --interop [ARG…] only the second half; ARGs go to pytest
+#   deploy/test.sh --self-test      what this script needs of the machine is there or can be installed
+# SALLYPORT_TEST_LONG=1 adds the ten-minute runs.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=common.sh
+. deploy/common.sh
+
+prepare() {
+    need_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}" "${TEST_PACKAGES[@]}" gcc libc6-dev
+    need_swift
+    local marker=.venv/requirements.txt
+    if ! cmp -s Tests/Interop/requirements.txt $marker; then
+        say "Installing the Python clients"
+        if ! { /usr/bin/python3 -m venv --clear .venv && .venv/bin/pip install -q --disable-pip-version-check -r Tests/Interop/requirements.txt; }; then
+            die "pip could not install Tests/Interop/requirements.txt"
+        fi
+        cp Tests/Interop/requirements.txt $marker
+    fi
+}
+
+results=()
+failed=0
+# step TITLE COMMAND...: runs it, notes how it ended and how long it took.
+step() {
+    local title=$1 began=$SECONDS status=0
+    shift
+    say "$title"
+    "$@" || status=$?
+    [ $status = 0 ] || failed=$((failed + 1))
+    results+=("$(printf '%-44s %-7s %4d s' "$title" "$([ $status = 0 ] && echo passed || echo "FAILED")" $((SECONDS - began)))")
+    return $status
+}
+
+self_tests() {
+    local script
+    for script in deploy/check.sh deploy/quickstart.sh loadtest/run.sh config/examples/backend.py; do "$script" --self-test || return 1; done
+}
+swift_tests() { swift build --build-tests && swift test --parallel; }
+interop() {
+    [ -x $BINARY ] || { echo "no release binary"; return 1; }
+    .venv/bin/python -m pytest Tests/Interop -p no:cacheprovider "$@"
+}
+
+case ${1:-} in
+--self-test)
+    bash -n "$0" && bash -n deploy/common.sh && need_swift && [ -s Tests/Interop/requirements.txt ] && echo "test.sh: self-test passed"
+    exit
+    ;;
+--interop)
+    shift
+    prepare
+    step "Release build" release_build && step "Release binary, real clients" interop "$@"
+    ;;
+"")
+    prepare
+    step "Scripts test themselves" self_tests
+    step "Swift tests" swift_tests
+    step "Release build" release_build && step "Release binary, real clients" interop
+    ;;
+*)
+    echo "usage: deploy/test.sh [--interop [PYTEST ARGUMENTS] | --self-test]" >&2
+    exit 2
+    ;;
+esac
+
+printf '\n'
+printf '%s\n' "${results[@]}"
+printf '%d passed, %d failed\n' $((${#results[@]} - failed)) $failed
+[ $failed = 0 ]

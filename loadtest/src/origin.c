@@ -1,0 +1,112 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+//
+// origin: one-thread epoll HTTP/1.1 keep-alive origin, cleartext.
+//   origin PORT [BACKLOG]
+// GET /1k /64k /1m answer 200 with a body of that size (anything else: 1 KiB);
+// a request with a body is read to its end and answered 200 with 2 bytes.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { HEAD, LENGTH, CSIZE, CDATA, CCRLF, TRAILER };
+typedef struct { int fd, state, head_len, line_len, has_body, close_after; long left; const char *out; size_t out_len; char line[32]; char head[16384]; } conn;
+static int ep;
+static char *resp[4]; static size_t resp_len[4];
+static void make(int i, size_t n) {
+    char h[256];
+    int k = sprintf(h, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", n);
+    resp[i] = malloc(k + n); memcpy(resp[i], h, k);
+    for (size_t j = 0; j < n; j++) resp[i][k + j] = 'a' + j % 26;
+    resp_len[i] = k + n;
+}
+static void set(conn *c, int ev) { struct epoll_event e = { .events = ev, .data.ptr = c }; epoll_ctl(ep, EPOLL_CTL_MOD, c->fd, &e); }
+static void drop(conn *c) { close(c->fd); free(c); }
+static int flush_out(conn *c, int armed) {  // 1 done, 0 pending, -1 dropped
+    while (c->out_len) {
+        ssize_t r = send(c->fd, c->out, c->out_len, MSG_NOSIGNAL);
+        if (r < 0) { if (errno == EAGAIN) { if (!armed) set(c, EPOLLOUT); return 0; } drop(c); return -1; }
+        c->out += r; c->out_len -= r;
+    }
+    if (armed) set(c, EPOLLIN);
+    if (c->close_after) { drop(c); return -1; }
+    return 1;
+}
+static int respond(conn *c) {
+    int i = 0;
+    if (c->has_body) i = 3;
+    else { char *p = strchr(c->head, ' '); if (p) { if (!strncmp(p, " /64k", 5)) i = 1; else if (!strncmp(p, " /1m", 4)) i = 2; } }
+    c->out = resp[i]; c->out_len = resp_len[i];
+    c->state = HEAD; c->head_len = 0; c->has_body = 0;
+    return flush_out(c, 0);
+}
+static char buf[1 << 17];
+static void feed(conn *c, char *p, long n) {
+    while (n > 0) switch (c->state) {
+        case HEAD: {
+            long k = n; if (c->head_len + k > 16383) k = 16383 - c->head_len;
+            if (k <= 0) { drop(c); return; }
+            int from = c->head_len > 3 ? c->head_len - 3 : 0;
+            memcpy(c->head + c->head_len, p, k);
+            char *e = memmem(c->head + from, c->head_len + k - from, "\r\n\r\n", 4);
+            if (!e) { c->head_len += k; return; }
+            long used = e + 4 - c->head - c->head_len;
+            p += used; n -= used; c->head_len += used; c->head[c->head_len] = 0;
+            long cl = -1; int chunked = 0;
+            for (char *q = strstr(c->head, "\r\n"); q && q[2] != '\r'; q = strstr(q + 2, "\r\n")) {
+                if (!strncasecmp(q + 2, "content-length:", 15)) cl = atol(q + 17);
+                else if (!strncasecmp(q + 2, "transfer-encoding: chunked", 26)) chunked = 1;
+                else if (!strncasecmp(q + 2, "connection: close", 17)) c->close_after = 1;
+                else if (!strncasecmp(q + 2, "expect: 100", 11)) send(c->fd, "HTTP/1.1 100 Continue\r\n\r\n", 25, MSG_NOSIGNAL);
+            }
+            if (chunked) { c->has_body = 1; c->state = CSIZE; c->line_len = 0; }
+            else if (cl > 0) { c->has_body = 1; c->left = cl; c->state = LENGTH; }
+            else if (respond(c) < 0) return;
+            break;
+        }
+        case LENGTH: { long k = n < c->left ? n : c->left; p += k; n -= k; c->left -= k; if (!c->left && respond(c) < 0) return; break; }
+        case CSIZE: { char ch = *p++; n--; if (ch == '\n') { c->line[c->line_len] = 0; c->left = strtol(c->line, 0, 16); c->line_len = 0; c->state = c->left ? CDATA : TRAILER; } else if (c->line_len < 30) c->line[c->line_len++] = ch; break; }
+        case CDATA: { long k = n < c->left ? n : c->left; p += k; n -= k; c->left -= k; if (!c->left) { c->state = CCRLF; c->left = 2; } break; }
+        case CCRLF: p++; n--; if (!--c->left) c->state = CSIZE; break;
+        case TRAILER: { char ch = *p++; n--; if (ch == '\n') { if (c->line_len <= 1) { if (respond(c) < 0) return; } else c->line_len = 0; } else c->line_len++; break; }
+    }
+}
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN);
+    make(0, 1024); make(1, 65536); make(2, 1 << 20); make(3, 2);
+    int l = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
+    setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    if (bind(l, (void *)&a, sizeof a) || listen(l, argc > 2 ? atoi(argv[2]) : 4096)) { perror("bind"); return 1; }
+    ep = epoll_create1(0);
+    struct epoll_event e = { .events = EPOLLIN, .data.ptr = 0 }, ev[256];
+    epoll_ctl(ep, EPOLL_CTL_ADD, l, &e);
+    for (;;) {
+        int n = epoll_wait(ep, ev, 256, -1);
+        for (int i = 0; i < n; i++) {
+            conn *c = ev[i].data.ptr;
+            if (!c) {
+                int fd;
+                while ((fd = accept4(l, 0, 0, SOCK_NONBLOCK)) >= 0) {
+                    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+                    c = calloc(1, sizeof *c); c->fd = fd;
+                    e.data.ptr = c; epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
+                }
+                continue;
+            }
+            if (c->out_len) { flush_out(c, 1); continue; }
+            ssize_t r = recv(c->fd, buf, sizeof buf, 0);
+            if (r > 0) feed(c, buf, r);
+            else if (r == 0 || errno != EAGAIN) drop(c);
+        }
+    }
+}
