@@ -38,7 +38,7 @@ let package = Package(
 
         library("Buffers"),
         library("Encodings", ["CYAML"]),
-        library("Telemetry"),
+        library("Telemetry", ["Buffers"]),
         library("Crypto", ["COpenSSL", "Encodings"]),
         library("Transport", ["Buffers", "CLinux", "COpenSSL", "Telemetry"]),
         library("HTTP", ["Buffers", "CNghttp2"]),

@@ -1,0 +1,86 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+package import Telemetry
+
+/// One JSON line a request, gathered over a loop turn and written at once. Isolated to its process's loop.
+///
+/// It never holds up the loop: a file takes whole turns with one append, a pipe takes what fits without waiting. Lines
+/// that find neither room in the buffer nor in the pipe are dropped and counted.
+package final class AccessLog {
+    private var buffer = ByteBuffer(capacity: 16_384)
+    private var sink: LogSink
+    private let dropped: Counter
+    private var stamp = TimestampCache()
+    /// At a thousand lines a turn this is several turns; more waiting than this means a reader that has stopped.
+    private static let bufferLimit = 1 << 20
+
+    package init(sink: consuming LogSink, dropped: Counter) {
+        self.sink = sink
+        self.dropped = dropped
+    }
+
+    /// Appends the line of one request; `requestID` and `method` are as the client sent them.
+    package func record(_ entry: borrowing AccessEntry, requestID: Span<UInt8>, method: Span<UInt8>) {
+        guard !sink.isClosed else { return }
+        guard buffer.count < Self.bufferLimit else { return dropped.increment() }
+        buffer.append("{\"ts\":\"")
+        stamp.append(microseconds: entry.timeMicroseconds, to: &buffer)
+        buffer.append("\",\"id\":\"")
+        entry.decisionID.append(to: &buffer)
+        buffer.append("\"")
+        if !requestID.isEmpty { JSONLine.append("request_id", requestID, to: &buffer) }
+        JSONLine.append("decision", word: entry.outcome.word, to: &buffer)
+        JSONLine.append("reason", entry.reason, to: &buffer)
+        JSONLine.append("organization", entry.organization, to: &buffer)
+        JSONLine.append("app", entry.app, to: &buffer)
+        JSONLine.append("key_id", entry.keyID, to: &buffer)
+        JSONLine.append("credential", entry.credential, to: &buffer)
+        JSONLine.append("trust", entry.trust, to: &buffer)
+        JSONLine.append("route", entry.route, to: &buffer)
+        if !method.isEmpty { JSONLine.append("method", method, to: &buffer) }
+        JSONLine.append("status", number: entry.status, to: &buffer)
+        JSONLine.append("client", entry.client, to: &buffer)
+        JSONLine.append("proto", word: entry.httpVersion.word, to: &buffer)
+        JSONLine.append("tls", entry.tls, to: &buffer)
+        JSONLine.append("bytes_in", number: entry.bytesIn, to: &buffer)
+        JSONLine.append("bytes_out", number: entry.bytesOut, to: &buffer)
+        JSONLine.append("time", microseconds: entry.totalMicroseconds, to: &buffer)
+        if let upstream = entry.upstreamMicroseconds {
+            JSONLine.append("upstream_time", microseconds: upstream, to: &buffer)
+        }
+        JSONLine.append("upstream", entry.upstream, to: &buffer)
+        buffer.append("}\n")
+    }
+
+    /// Writes what was gathered: once per loop turn, after all events were served.
+    package func flush() {
+        guard !buffer.isEmpty else { return }
+        sink.write(&buffer)
+    }
+
+    /// Opens the file again under its name: after rotation (USR1).
+    package func reopen() throws(TelemetryError) {
+        flush()
+        try sink.reopen()
+    }
+}
+
+/// The text of the present second, made once a second.
+struct TimestampCache {
+    private var second: Int64 = .min
+    private var prefix: [UInt8] = []
+
+    mutating func append(microseconds: Int64, to buffer: inout ByteBuffer) {
+        let now = microseconds / 1_000_000
+        if now != second {
+            second = now
+            prefix = Array(Timestamp(milliseconds: now * 1000).secondsText.utf8.dropLast())
+        }
+        buffer.append(prefix.span)
+        buffer.append(UInt8(ascii: "."))
+        JSONLine.digits(Int(microseconds - now * 1_000_000), width: 6, to: &buffer)
+        buffer.append(UInt8(ascii: "Z"))
+    }
+}

@@ -1,0 +1,101 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Telemetry
+
+/// Every metric there is: to add one, add a declaration here and its name to `all`.
+package enum GatewayMetrics {
+    package static let requests = Metric.counter(
+        "sallyport_http_requests_total",
+        "Requests by route, outcome and class of status code."
+    )
+    package static let requestDuration = Metric.histogram(
+        "sallyport_http_request_duration_seconds",
+        "Time from a request's first byte to its answer's last, by route.",
+        bounds: Metric.requestSeconds
+    )
+    package static let upstreamDuration = Metric.histogram(
+        "sallyport_upstream_request_duration_seconds",
+        "Time from the first byte sent to an upstream to the head of its answer, by route.",
+        bounds: Metric.requestSeconds
+    )
+    package static let inFlight = Metric.gauge("sallyport_http_requests_in_flight", "Requests being served.")
+    package static let receivedBytes = Metric.counter("sallyport_received_bytes_total", "Bytes read from clients.")
+    package static let sentBytes = Metric.counter("sallyport_sent_bytes_total", "Bytes written to clients.")
+    package static let appRequests = Metric.counter(
+        "sallyport_app_requests_total",
+        "Requests by organization, app and outcome; apps beyond the label limit are counted as _other."
+    )
+    package static let decisions = Metric.counter(
+        "sallyport_decisions_total",
+        "Judgements by outcome, reason and mode (enforce or shadow)."
+    )
+    package static let rateLimit = Metric.counter(
+        "sallyport_ratelimit_decisions_total",
+        "Budgets asked for, by result (admitted, limited, shadow, unavailable) and source (redis, estimate)."
+    )
+    package static let originRefusals = Metric.counter(
+        "sallyport_origin_refusals_total",
+        "Requests refused because their Origin is not listed, by app."
+    )
+    package static let openConnections = Metric.gauge("sallyport_open_connections", "Client connections open.")
+    package static let openStreams = Metric.gauge("sallyport_open_streams", "Upgraded and streaming exchanges open.")
+    package static let connections = Metric.counter("sallyport_connections_total", "Client connections accepted.")
+    package static let tlsHandshakes = Metric.counter(
+        "sallyport_tls_handshakes_total",
+        "TLS handshakes by result (full, resumed, failed)."
+    )
+    package static let parseErrors = Metric.counter(
+        "sallyport_http_parse_errors_total",
+        "Malformed requests refused, by status."
+    )
+    package static let upstreamConnections = Metric.counter(
+        "sallyport_upstream_connections_total",
+        "Connections to upstreams by upstream and result (opened, reused, failed)."
+    )
+    package static let upstreamOpen = Metric.gauge("sallyport_upstream_open_connections", "Connections to upstreams.")
+    package static let upstreamEjected = Metric.gauge("sallyport_upstream_ejected_endpoints", "Endpoints ejected.")
+    package static let upstreamRetries = Metric.counter("sallyport_upstream_retries_total", "Requests sent twice.")
+    package static let redisUp = Metric.gauge("sallyport_redis_up", "Processes whose Redis connection is up.")
+    package static let redisDuration = Metric.histogram(
+        "sallyport_redis_command_duration_seconds",
+        "Time from a command's send to its reply.",
+        bounds: Metric.requestSeconds
+    )
+    package static let redisErrors = Metric.counter("sallyport_redis_errors_total", "Commands that failed, by kind.")
+    package static let registryCache = Metric.counter(
+        "sallyport_registry_cache_total",
+        "Look-ups of apps by result (hit, miss, unknown, unavailable)."
+    )
+    package static let logDropped = Metric.counter(
+        "sallyport_access_log_dropped_total",
+        "Access-log lines dropped because nobody read them."
+    )
+    package static let configSuccessful = Metric.gauge(
+        "sallyport_config_last_reload_successful",
+        "1 when the last reload was taken, 0 when the old set was kept."
+    )
+    package static let configTimestamp = Metric.gauge(
+        "sallyport_config_last_reload_success_timestamp_seconds",
+        "When the present configuration was taken."
+    )
+    package static let certificateNotAfter = Metric.gauge(
+        "sallyport_tls_cert_not_after_timestamp_seconds",
+        "When a certificate ends, by file."
+    )
+    package static let restarts = Metric.counter("sallyport_process_restarts_total", "Children started again, by role.")
+    package static let workersServing = Metric.gauge("sallyport_workers_serving", "Workers that accept connections.")
+    package static let allocatedBytes = Metric.gauge(
+        "sallyport_process_resident_bytes",
+        "Resident memory of all processes, by role."
+    )
+
+    /// In the order of the exposition.
+    package static let all: [Metric] = [
+        requests, requestDuration, upstreamDuration, inFlight, receivedBytes, sentBytes, appRequests, decisions,
+        rateLimit,
+        originRefusals, openConnections, openStreams, connections, tlsHandshakes, parseErrors, upstreamConnections,
+        upstreamOpen, upstreamEjected, upstreamRetries, redisUp, redisDuration, redisErrors, registryCache, logDropped,
+        configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, allocatedBytes,
+    ]
+}

@@ -1,0 +1,103 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Credentials
+package import Telemetry
+
+/// The metrics of one worker that belong to no route, found once at start. Isolated to the worker's loop.
+package final class WorkerMetrics {
+    package let slot: MetricsSlot
+    package let inFlight: Gauge
+    package let receivedBytes: Counter
+    package let sentBytes: Counter
+    package let openConnections: Gauge
+    package let openStreams: Gauge
+    package let connections: Counter
+    package let handshakesFull: Counter
+    package let handshakesResumed: Counter
+    package let handshakesFailed: Counter
+    package let upstreamRetries: Counter
+    package let redisUp: Gauge
+    package let redisDuration: Histogram
+    package let logDropped: Counter
+    /// Registry look-ups by result.
+    package let cacheHits: Counter
+    package let cacheMisses: Counter
+    package let cacheUnknown: Counter
+    package let cacheUnavailable: Counter
+
+    private var refusals: [RefusalCode: Counter] = [:]
+    private var apps: [AppID: AppMetrics] = [:]
+    private let otherApps: AppMetrics
+    /// Apps that get labels of their own; beyond it `_other`. A thousand apps are 6,000 lines of exposition at most.
+    package static let appLimit = 300
+
+    package init(slot: MetricsSlot) {
+        self.slot = slot
+        self.inFlight = slot.gauge(GatewayMetrics.inFlight)
+        self.receivedBytes = slot.counter(GatewayMetrics.receivedBytes)
+        self.sentBytes = slot.counter(GatewayMetrics.sentBytes)
+        self.openConnections = slot.gauge(GatewayMetrics.openConnections)
+        self.openStreams = slot.gauge(GatewayMetrics.openStreams)
+        self.connections = slot.counter(GatewayMetrics.connections)
+        self.handshakesFull = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"full\"")
+        self.handshakesResumed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"resumed\"")
+        self.handshakesFailed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"failed\"")
+        self.upstreamRetries = slot.counter(GatewayMetrics.upstreamRetries)
+        self.redisUp = slot.gauge(GatewayMetrics.redisUp)
+        self.redisDuration = slot.histogram(GatewayMetrics.redisDuration)
+        self.logDropped = slot.counter(GatewayMetrics.logDropped)
+        self.cacheHits = slot.counter(GatewayMetrics.registryCache, "result=\"hit\"")
+        self.cacheMisses = slot.counter(GatewayMetrics.registryCache, "result=\"miss\"")
+        self.cacheUnknown = slot.counter(GatewayMetrics.registryCache, "result=\"unknown\"")
+        self.cacheUnavailable = slot.counter(GatewayMetrics.registryCache, "result=\"unavailable\"")
+        self.otherApps = AppMetrics(organization: "_other", app: "_other", slot: slot)
+        for code in RefusalCode.allCases {
+            refusals[code] = slot.counter(
+                GatewayMetrics.decisions,
+                "outcome=\"refused\",reason=\"\(code.rawValue)\",mode=\"enforce\""
+            )
+        }
+    }
+
+    /// Counts a judgement that let a request in.
+    package private(set) lazy var admissions = slot.counter(
+        GatewayMetrics.decisions,
+        "outcome=\"admitted\",reason=\"\",mode=\"enforce\""
+    )
+
+    /// Counts a judgement that refused a request.
+    package func countRefusal(_ code: RefusalCode) {
+        refusals[code]?.increment()
+    }
+
+    /// The counters of an app, or those of `_other` when the table is full.
+    package func app(_ app: AppID, of organization: OrganizationID) -> AppMetrics {
+        if let known = apps[app] { return known }
+        guard apps.count < Self.appLimit else { return otherApps }
+        let made = AppMetrics(organization: organization.rawValue, app: app.rawValue, slot: slot)
+        apps[app] = made
+        return made
+    }
+}
+
+/// The counters of one app. Owned by the worker's table; written on the loop.
+package final class AppMetrics {
+    private let requests: [Counter]
+    /// Requests refused for their Origin.
+    package let originRefusals: Counter
+
+    init(organization: String, app: String, slot: MetricsSlot) {
+        let label = "organization=\"\(Metric.escapedLabel(organization))\",app=\"\(Metric.escapedLabel(app))\""
+        self.requests = Outcome.allCases.map { outcome in
+            slot.counter(GatewayMetrics.appRequests, "\(label),outcome=\"\(outcome.word)\"")
+        }
+        self.originRefusals = slot.counter(GatewayMetrics.originRefusals, label)
+    }
+
+    /// Counts one request.
+    @inline(__always)
+    package func count(_ outcome: Outcome) {
+        requests[outcome.rawValue].increment()
+    }
+}
