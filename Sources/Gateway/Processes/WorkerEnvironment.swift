@@ -1,0 +1,55 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Telemetry
+
+/// Everything a worker is given at start: it opens nothing by itself but connections to upstreams and to Redis.
+package struct WorkerEnvironment {
+    /// 0 for the first worker.
+    package var index: Int
+    /// The listening sockets of each configured listener, in the order of the configuration.
+    package var listeners: [ListenerSockets]
+    /// The metrics of this worker, in the shared mapping.
+    package var metrics: MetricsSlot
+    package var accessLog: AccessLog
+    package var log: Log
+    package var paths: StatePaths
+    /// Tells the supervisor: called once, when the worker accepts connections.
+    package var serving: () -> Void
+
+    package init(
+        index: Int,
+        listeners: [ListenerSockets],
+        metrics: MetricsSlot,
+        accessLog: AccessLog,
+        log: Log,
+        paths: StatePaths,
+        serving: @escaping () -> Void
+    ) {
+        self.index = index
+        self.listeners = listeners
+        self.metrics = metrics
+        self.accessLog = accessLog
+        self.log = log
+        self.paths = paths
+        self.serving = serving
+    }
+}
+
+/// The sockets of one configured listener: one for each worker, all inherited by every worker.
+package struct ListenerSockets: Sendable, Equatable {
+    /// As the configuration names it, such as `0.0.0.0:8443`.
+    package var address: String
+    /// The listening socket of each worker, by worker index; non-blocking, close-on-exec.
+    package var descriptors: [CInt]
+
+    package init(address: String, descriptors: [CInt]) {
+        self.address = address
+        self.descriptors = descriptors
+    }
+
+    /// The socket that the worker accepts from; the others only while it stands in for a worker that is away.
+    package func own(_ worker: Int) -> CInt {
+        descriptors[worker]
+    }
+}
