@@ -60,5 +60,7 @@ let package = Package(
             ]
         ),
         .executableTarget(name: "sallyport", dependencies: ["Gateway"], swiftSettings: house),
+
+        tests("Crypto", ["Crypto", "Encodings"]),
     ]
 )

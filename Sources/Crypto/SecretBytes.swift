@@ -1,0 +1,74 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import COpenSSL
+
+/// A secret: no description, no equality but in constant time, overwritten when the last reference goes.
+@safe
+package final class SecretBytes: @unchecked Sendable {
+    // Proof for @unchecked: the memory is written in init and deinit only, so every thread reads the same bytes.
+    private let memory: UnsafeMutableRawBufferPointer
+
+    /// A copy of `bytes`; the caller's own copy is the caller's to wipe.
+    package init(_ bytes: Span<UInt8>) {
+        unsafe memory = .allocate(byteCount: bytes.count, alignment: 1)
+        for index in 0..<bytes.count { unsafe memory[index] = bytes[index] }
+    }
+
+    /// Takes over `bytes` and wipes them.
+    package convenience init(wiping bytes: inout [UInt8]) {
+        self.init(bytes.span)
+        unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
+        bytes.removeAll()
+    }
+
+    /// The UTF-8 of `text`.
+    package convenience init(utf8 text: String) {
+        self.init(Array(text.utf8).span)
+    }
+
+    /// `count` fresh random bytes.
+    package convenience init(random count: Int) throws(CryptoError) {
+        var bytes = try RandomBytes.make(count)
+        self.init(wiping: &bytes)
+    }
+
+    deinit {
+        unsafe OPENSSL_cleanse(memory.baseAddress, memory.count)
+        unsafe memory.deallocate()
+    }
+
+    /// How many bytes the secret has.
+    package var count: Int {
+        unsafe memory.count
+    }
+
+    /// Lends the bytes for the length of a call.
+    package func withBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let typed = unsafe memory.bindMemory(to: UInt8.self)
+        return try body(unsafe Span(_unsafeElements: UnsafeBufferPointer(typed)))
+    }
+
+    /// A copy that the caller must look after.
+    package func copy() -> [UInt8] {
+        unsafe Array(memory)
+    }
+
+    /// Whether `bytes` are the secret, in constant time.
+    package func equals(_ bytes: Span<UInt8>) -> Bool {
+        withBytes { ConstantTime.equal($0, bytes) }
+    }
+
+    /// Whether `bytes` are the secret, in constant time.
+    package func equals(_ bytes: [UInt8]) -> Bool {
+        equals(bytes.span)
+    }
+}
+
+extension SecretBytes: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "[secret]" }
+    package var debugDescription: String { "[secret]" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
