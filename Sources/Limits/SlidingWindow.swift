@@ -1,0 +1,67 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// The window algorithm in Swift: what the script in Redis does, for tests and for reasoning.
+///
+/// Times are microseconds of one clock. Between two calls the clock may stand still or go back; it then counts in the
+/// newest bucket it has seen.
+package struct SlidingWindow: Sendable {
+    package let limit: Int
+    package let geometry: WindowGeometry
+    /// Non-empty buckets, oldest first.
+    package private(set) var buckets: [(number: Int64, units: Int)] = []
+    package private(set) var sum = 0
+
+    package init(limit: Int, window: Duration) {
+        self.limit = limit
+        geometry = WindowGeometry(window: window)
+    }
+
+    /// What the window would answer at `time`, and what it answers if it may: admitted units are counted.
+    package mutating func spend(_ cost: Int, at time: Int64, commits: Bool = true) -> WindowVerdict {
+        let newest = max(geometry.bucket(at: time), buckets.last?.number ?? 0)
+        forget(before: newest - Int64(WindowGeometry.count))
+        guard sum + cost <= limit else {
+            return WindowVerdict(
+                isAdmitted: false,
+                remaining: max(0, limit - sum),
+                resetMilliseconds: wait(for: cost, at: time)
+            )
+        }
+        if commits { add(cost, to: newest) }
+        let oldest = buckets.first?.number ?? newest
+        return WindowVerdict(
+            isAdmitted: true,
+            remaining: limit - sum - (commits ? 0 : cost),
+            resetMilliseconds: milliseconds(from: time, to: geometry.end(of: oldest))
+        )
+    }
+
+    private mutating func forget(before first: Int64) {
+        while let oldest = buckets.first, oldest.number < first {
+            sum -= oldest.units
+            buckets.removeFirst()
+        }
+    }
+
+    private mutating func add(_ cost: Int, to bucket: Int64) {
+        if let last = buckets.indices.last, buckets[last].number == bucket {
+            buckets[last].units += cost
+        } else {
+            buckets.append((bucket, cost))
+        }
+        sum += cost
+    }
+
+    /// How long until enough of the oldest buckets have left for `cost` to fit.
+    private func wait(for cost: Int, at time: Int64) -> Int64? {
+        var excess = sum + cost - limit
+        for bucket in buckets {
+            excess -= bucket.units
+            if excess <= 0 { return milliseconds(from: time, to: geometry.end(of: bucket.number)) }
+        }
+        return nil
+    }
+
+    private func milliseconds(from: Int64, to: Int64) -> Int64 { (to - from + 999) / 1000 }
+}
