@@ -1,0 +1,302 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""HTTP/1.1 between the client and the upstream, as it is on the wire."""
+import hashlib
+import time
+
+import pytest
+
+from conftest import route
+from upstreams import Scripted, backend
+
+
+@pytest.fixture(scope="module")
+def scripted(make):
+    """scripted(script): a gateway whose open route leads to that script; one gateway per script."""
+    servers = []
+
+    def start(script, **more):
+        server = Scripted(script)
+        servers.append(server)
+        gateway = make([route("all", "/", access="open", **more)], {"api": {"endpoints": ["http://127.0.0.1:%d" % server.port]}}, workers=1)
+        return gateway, server
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+def test_a_connection_carries_many_requests(gateway):
+    with gateway.wire() as client:
+        for i in range(50):
+            assert client.exchange(target="/open/%d" % i).json()["path"] == "/open/%d" % i
+
+
+def test_pipelined_requests_are_answered_in_order(gateway):
+    with gateway.wire(tls=True) as client:
+        client.send("".join("GET /open/%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % i for i in range(20)))
+        assert [client.answer().json()["path"] for _ in range(20)] == ["/open/%d" % i for i in range(20)]
+
+
+def test_a_chunked_body_and_its_trailers_arrive(gateway):
+    with gateway.wire() as client:
+        client.send("POST /open/upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n")
+        for part in (b"a", b"bc" * 1000, b"d" * 70000):
+            client.send(b"%x\r\n%s\r\n" % (len(part), part))
+        client.send("0\r\nX-Sum: 12\r\n\r\n")
+        seen = client.answer().json()
+    assert seen["bytes"] == 72001
+    assert seen["sha256"] == hashlib.sha256(b"a" + b"bc" * 1000 + b"d" * 70000).hexdigest()
+    assert [[n.lower(), v] for n, v in seen["trailers"]] == [["x-sum", "12"]]
+
+
+def test_a_chunked_answer_keeps_its_trailers(gateway):
+    answer = gateway.get("/open/trailers", {"TE": "trailers"})
+    assert answer.body == b"body\n"
+    assert [(n.lower(), v) for n, v in answer.trailers] == [("x-checksum", hashlib.sha256(b"body\n").hexdigest())]
+
+
+def test_the_body_comes_back_while_it_is_sent(gateway):
+    with gateway.wire(tls=True) as client:
+        client.send("POST /open/echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+        answer = client.head()
+        assert answer.status == 200
+        chunks = client.chunks(answer)
+        assert next(chunks) == b"a"
+        client.send("2\r\nbc\r\n")
+        assert next(chunks) == b"bc"
+        client.send("0\r\n\r\n")
+        assert list(chunks) == []
+
+
+def test_events_arrive_one_by_one(gateway):
+    with gateway.wire(tls=True) as client:
+        client.request(target="/open/sse?n=4&delay=0.2")
+        answer = client.head()
+        began, times = time.monotonic(), []
+        for _ in client.chunks(answer):
+            times.append(time.monotonic() - began)
+    assert len(times) == 4
+    assert times[3] - times[0] > 0.5
+
+
+@pytest.mark.parametrize("code", [204, 304])
+def test_an_answer_without_a_body_leaves_the_connection_usable(gateway, code):
+    with gateway.wire() as client:
+        assert client.exchange(target="/open/status?code=%d" % code).status == code
+        assert client.exchange(target="/open/next").status == 200
+
+
+def test_head_has_the_length_and_no_body(gateway):
+    with gateway.wire() as client:
+        answer = client.exchange("HEAD", "/open/bytes?n=5000")
+        assert answer.status == 200 and answer["Content-Length"] == "5000"
+        assert client.exchange(target="/open/next").json()["path"] == "/open/next"
+
+
+def test_early_hints_are_relayed(gateway):
+    answer = gateway.get("/open/hints")
+    assert answer.status == 200
+    assert [i.status for i in answer.interim] == [103]
+
+
+def test_expect_continue_is_judged_first(gateway, app):
+    with gateway.wire() as client:
+        client.send("POST /v1/upload HTTP/1.1\r\nHost: localhost\r\nX-App-Id: %s\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n" % app.id)
+        answer = client.answer()
+        assert answer.status == 401 and not answer.interim
+    with gateway.wire() as client:
+        client.send("POST /v1/upload HTTP/1.1\r\nHost: localhost\r\nX-App-Id: %s\r\nX-Api-Key: %s\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+                    % (app.id, app.key))
+        assert client.head().status == 100
+        client.send("hello")
+        assert client.answer().json()["bytes"] == 5
+
+
+def test_a_large_body_after_expect_is_refused_before_it_is_sent(scripted):
+    gateway, server = scripted(lambda connection, _: connection.ok())
+    with gateway.wire() as client:
+        client.send("POST /upload HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 99999999999999\r\n\r\n")
+        answer = client.answer()
+        assert answer.status == 413 and not answer.interim
+    assert server.requests == []
+
+
+def test_an_early_answer_to_an_upload_reaches_the_client(gateway):
+    with gateway.wire() as client:
+        client.send("POST /open/early?code=413 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n")
+        try:
+            for _ in range(100):
+                client.send(b"x" * 65536)
+        except OSError:
+            pass
+        answer = client.answer()
+        assert answer.status == 413 and answer.json() == {"early": True}
+        assert client.is_closed(5)
+
+
+def test_a_plain_upgrade_to_http2_is_refused_or_ignored(gateway):
+    answer = gateway.get("/open/headers", {
+        "Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQCAAAAAAIAAAAA"})
+    assert answer.status != 101
+    if answer.status == 200:
+        names = [n.lower() for n, _ in answer.json()["fields"]]
+        assert "upgrade" not in names and "http2-settings" not in names
+
+
+@pytest.mark.parametrize("raw,status", [
+    ("GET / HTTP/1.1\r\n\r\n", {400}),
+    ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", {400}),
+    ("GET /\r\n\r\n", {400, 505}),
+    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", {400, 505}),
+    ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", {400}),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", {400, 501}),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", {400}),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", {400}),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX y: 1\r\n\r\n", {400}),
+    ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", {400}),
+    ("GET / HTTP/1.1\r\nHost: a\r\n folded: 1\r\n\r\n", {400}),
+    ("GET / HTTP/1.1\nHost: a\n\n", {400}),
+    ("GET /%s HTTP/1.1\r\nHost: a\r\n\r\n" % ("a" * 70000), {414}),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX: %s\r\n\r\n" % ("a" * 200000), {431}),
+    ("GET / HTTP/1.1\r\nHost: a\r\n%s\r\n" % "".join("X-%d: 1\r\n" % i for i in range(2000)), {431}),
+    ("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", {400, 404, 405, 501}),
+    ("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", {400}),
+])
+def test_a_malformed_request_is_answered_and_the_connection_closed(gateway, raw, status):
+    with gateway.wire() as client:
+        try:
+            client.send(raw)
+        except OSError:
+            pass
+        if raw.startswith("\x16"):
+            client.send("\r\n\r\n")
+        assert client.answer().status in status
+        assert client.is_closed(5)
+
+
+def test_nothing_malformed_reaches_an_upstream(scripted):
+    gateway, server = scripted(lambda connection, _: (connection.request(), connection.ok()))
+    for raw in ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "GET / HTTP/1.1\nHost: a\n\n"):
+        with gateway.wire() as client:
+            client.send(raw)
+            client.answer()
+    assert server.connections == 0 or server.requests == []
+
+
+@pytest.mark.parametrize("answer", [
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+    b"HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\nhello",
+    b"HTTP/1.1 200 OK\r\nX y: 1\r\nContent-Length: 0\r\n\r\n",
+    b"garbage\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nxx",
+    b"",
+])
+def test_bad_framing_of_an_upstream_is_502(scripted, answer):
+    def script(connection, _):
+        connection.request()
+        connection.send(answer)
+
+    gateway, _ = scripted(script)
+    got = gateway.get("/x", method="POST", body=b"x")
+    assert got.status == 502
+    assert got["Proxy-Status"]
+
+
+def test_a_body_that_ends_early_is_not_passed_off_as_whole(gateway):
+    with gateway.wire() as client:
+        client.request(target="/open/cut?n=100000")
+        with pytest.raises((EOFError, OSError)):
+            client.answer()
+
+
+def test_an_idle_upstream_connection_that_was_closed_is_replaced(scripted):
+    """A kept connection dies under the second request: one retry on a fresh one, for GET."""
+    def close_after_second(connection, number):
+        connection.request()
+        connection.ok(b"%d" % number)
+        connection.request()
+        if number > 1:
+            connection.ok(b"again")
+
+    gateway, server = scripted(close_after_second)
+    with gateway.wire() as client:
+        assert client.exchange().body == b"1"
+        assert client.exchange().status == 200
+    assert server.connections == 2
+
+
+def test_a_post_is_never_sent_twice(scripted):
+    def script(connection, number):
+        connection.request()
+        connection.ok(b"first")
+        connection.request()
+
+    gateway, server = scripted(script)
+    with gateway.wire() as client:
+        assert client.exchange().status == 200
+        assert client.exchange("POST", body=b"pay").status == 502
+    assert sum(b"POST" in r for r in server.requests) == 1
+
+
+def test_an_upstream_that_does_not_answer_is_504_in_time(make):
+    server = Scripted(lambda connection, _: (connection.request(), time.sleep(30)))
+    gateway = make([route("all", "/", access="open", timeouts={"first_byte": "500ms"})],
+                   {"api": {"endpoints": ["http://127.0.0.1:%d" % server.port]}}, workers=1)
+    began = time.monotonic()
+    answer = gateway.get("/")
+    assert answer.status == 504 and answer["Proxy-Status"]
+    assert 0.4 < time.monotonic() - began < 2
+    server.stop()
+
+
+def test_an_upstream_that_is_not_there_is_502(make):
+    from upstreams import free_port
+
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": ["http://127.0.0.1:%d" % free_port()]}}, workers=1)
+    answer = gateway.get("/")
+    assert answer.status in (502, 503)
+    assert answer["Proxy-Status"]
+
+
+def test_a_dead_endpoint_is_passed_over(make, backend):
+    from upstreams import free_port
+
+    gateway = make([route("all", "/", access="open")],
+                   {"api": {"endpoints": ["http://127.0.0.1:%d" % free_port(), "http://127.0.0.1:%d" % backend.port]}}, workers=1)
+    statuses = [gateway.get("/").status for _ in range(30)]
+    assert statuses[15:].count(200) == 15, statuses
+
+
+def test_a_unix_socket_upstream_serves(make, files):
+    import subprocess
+
+    import upstreams
+
+    path = files / "u.sock"
+    child = subprocess.Popen(["/usr/bin/python3", upstreams.TOP / "config/examples/backend.py", "--unix", path], stdout=subprocess.DEVNULL)
+    try:
+        while not path.exists():
+            time.sleep(0.01)
+        gateway = make([route("all", "/", access="open")], {"api": {"endpoints": ["unix:" + str(path)]}}, workers=1)
+        assert gateway.get("/hello").json()["path"] == "/hello"
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_absolute_form_and_asterisk_form(gateway):
+    with gateway.wire() as client:
+        client.send("GET http://localhost/open/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert client.answer().json()["path"] == "/open/x"
+        client.send("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert client.answer().status in (200, 204, 404, 501)
+
+
+def test_http_1_0_is_answered_and_closed(gateway):
+    with gateway.wire() as client:
+        client.send("GET /open/x HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        answer = client.answer()
+        assert answer.status == 200
+        assert client.is_closed()
