@@ -1,0 +1,171 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+
+/// The fields of one head or trailer section, in order, in the sender's spelling, over one copy of its bytes.
+///
+/// Reused from message to message: `reset()` keeps both allocations, so a busy connection allocates nothing. Known
+/// fields are found without a search. Owned by one head; not shared.
+package struct FieldTable: ~Copyable {
+    /// Where one field lies in `storage`.
+    struct Slot: BitwiseCopyable {
+        var start: UInt32 = 0
+        var valueStart: UInt32 = 0
+        var valueEnd: UInt32 = 0
+        var end: UInt32 = 0
+        var nameLength: UInt16 = 0
+        var known: KnownField = .other
+        var isDropped = false
+    }
+
+    /// More fields than this cannot be held, whatever the limits say.
+    package static let mostFields = 250
+
+    /// The head as it came; start line included.
+    var storage: ByteBuffer
+    var slots: [Slot]
+    /// The number of fields, dropped ones included.
+    package internal(set) var count = 0
+    /// The known fields that occur.
+    package private(set) var present: KnownFieldSet = []
+    /// The known fields that occur more than once.
+    package private(set) var repeated: KnownFieldSet = []
+    private var firsts = InlineArray<128, UInt8>(repeating: 0)
+
+    /// An empty table; nothing is allocated until it is filled.
+    package init() {
+        storage = ByteBuffer()
+        slots = []
+    }
+
+    /// Forgets everything and keeps the room.
+    package mutating func reset() {
+        storage.removeAll()
+        count = 0
+        present = []
+        repeated = []
+    }
+
+    /// Forgets everything and gives the room back: for connections that go idle.
+    package mutating func release() {
+        reset()
+        storage.release()
+        slots = []
+    }
+
+    // MARK: Reading
+
+    /// The name at `index`, as spelled by its sender.
+    @_lifetime(borrow self)
+    package func name(at index: Int) -> Span<UInt8> {
+        let slot = slots[index]
+        return storage.bytes.extracting(Int(slot.start)..<Int(slot.start) + Int(slot.nameLength))
+    }
+
+    /// The value at `index`, without surrounding whitespace.
+    @_lifetime(borrow self)
+    package func value(at index: Int) -> Span<UInt8> {
+        let slot = slots[index]
+        return storage.bytes.extracting(Int(slot.valueStart)..<Int(slot.valueEnd))
+    }
+
+    /// The whole line at `index` with its CRLF, as it came.
+    @_lifetime(borrow self)
+    package func line(at index: Int) -> Span<UInt8> {
+        let slot = slots[index]
+        return storage.bytes.extracting(Int(slot.start)..<Int(slot.end))
+    }
+
+    /// Which known field stands at `index`.
+    package func field(at index: Int) -> KnownField {
+        slots[index].known
+    }
+
+    /// Whether the field at `index` is not to be forwarded: named by `Connection`, or taken out by a rule.
+    package func isDropped(at index: Int) -> Bool {
+        slots[index].isDropped
+    }
+
+    /// Keeps the field at `index` from being forwarded; readers still see it.
+    package mutating func drop(at index: Int) {
+        slots[index].isDropped = true
+    }
+
+    /// Whether `field` occurs.
+    @inline(__always)
+    package func contains(_ field: KnownField) -> Bool {
+        present.contains(field)
+    }
+
+    /// Whether `field` occurs more than once.
+    @inline(__always)
+    package func isRepeated(_ field: KnownField) -> Bool {
+        repeated.contains(field)
+    }
+
+    /// How often `field` occurs.
+    package func count(of field: KnownField) -> Int {
+        guard present.contains(field) else { return 0 }
+        guard repeated.contains(field) else { return 1 }
+        var total = 0
+        for index in 0..<count where slots[index].known == field { total += 1 }
+        return total
+    }
+
+    /// The place of the first `field`.
+    package func firstIndex(of field: KnownField) -> Int? {
+        present.contains(field) ? Int(firsts[Int(field.rawValue)]) : nil
+    }
+
+    /// The value of the first `field`; ask `isRepeated` where a second one would matter.
+    @_lifetime(borrow self)
+    package func first(_ field: KnownField) -> Span<UInt8>? {
+        guard present.contains(field) else { return nil }
+        let slot = slots[Int(firsts[Int(field.rawValue)])]
+        return storage.bytes.extracting(Int(slot.valueStart)..<Int(slot.valueEnd))
+    }
+
+    /// The place of the first field called `name` at or after `start`, letters of either case alike.
+    package func firstIndex(named name: Span<UInt8>, from start: Int = 0) -> Int? {
+        var index = start
+        while index < count {
+            if self.name(at: index).equalsIgnoringCase(name) { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    // MARK: Filling
+
+    /// Adds a field whose name and value are known to be well-formed: our own, or one HTTP/2 has checked.
+    package mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+        var slot = Slot()
+        slot.start = UInt32(storage.count)
+        slot.nameLength = UInt16(name.count)
+        slot.known = KnownField(name)
+        storage.append(name)
+        storage.append(": ")
+        slot.valueStart = UInt32(storage.count)
+        storage.append(value)
+        slot.valueEnd = UInt32(storage.count)
+        storage.append("\r\n")
+        slot.end = UInt32(storage.count)
+        record(slot)
+    }
+
+    /// Takes note of a field whose bytes are, or will be, in `storage`.
+    @inline(__always)
+    mutating func record(_ slot: Slot) {
+        if count == slots.count { slots.append(slot) } else { slots[count] = slot }
+        if slot.known != .other {
+            if present.contains(slot.known) {
+                repeated.insert(slot.known)
+            } else {
+                present.insert(slot.known)
+                firsts[Int(slot.known.rawValue)] = UInt8(truncatingIfNeeded: count)
+            }
+        }
+        count &+= 1
+    }
+}

@@ -1,0 +1,65 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// A set of known fields: one bit each, so that membership costs two instructions.
+package struct KnownFieldSet: Sendable, Equatable, ExpressibleByArrayLiteral {
+    @usableFromInline var bits: UInt128
+
+    /// The set with exactly these bits.
+    @inline(__always)
+    init(bits: UInt128) {
+        self.bits = bits
+    }
+
+    /// The set of the fields listed.
+    @inline(__always)
+    package init(arrayLiteral elements: KnownField...) {
+        bits = 0
+        for element in elements { insert(element) }
+    }
+
+    /// Whether `field` is a member.
+    @inline(__always)
+    package func contains(_ field: KnownField) -> Bool {
+        bits & (1 &<< UInt128(field.rawValue)) != 0
+    }
+
+    /// Adds `field`.
+    @inline(__always)
+    package mutating func insert(_ field: KnownField) {
+        bits |= 1 &<< UInt128(field.rawValue)
+    }
+
+    /// Takes `field` out.
+    @inline(__always)
+    package mutating func remove(_ field: KnownField) {
+        bits &= ~(1 &<< UInt128(field.rawValue))
+    }
+
+    /// The members of both.
+    @inline(__always)
+    package func union(_ other: KnownFieldSet) -> KnownFieldSet {
+        KnownFieldSet(bits: bits | other.bits)
+    }
+
+    /// The members not in `other`.
+    @inline(__always)
+    package func subtracting(_ other: KnownFieldSet) -> KnownFieldSet {
+        KnownFieldSet(bits: bits & ~other.bits)
+    }
+
+    /// Whether the two share a member.
+    @inline(__always)
+    package func intersects(_ other: KnownFieldSet) -> Bool {
+        bits & other.bits != 0
+    }
+
+    /// Fields that speak about one connection and never cross a proxy (RFC 9110 7.6.1).
+    package static let hopByHop: KnownFieldSet = [
+        .connection, .keepAlive, .proxyConnection, .te, .trailer, .transferEncoding, .upgrade, .http2Settings,
+        .proxyAuthenticate, .proxyAuthorization, .proxyAuthenticationInfo,
+    ]
+
+    /// What a client may never hand to an upstream: hop-by-hop fields, names of ours, names that turn into judged ones.
+    package static let neverForwarded: KnownFieldSet = hopByHop.union([.gatewayPrefixed, .underscoreAlias, .expect])
+}
