@@ -1,0 +1,139 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""Redis away: the known are served until the lease ends, nobody waits, nothing needs a hand."""
+import os
+import signal
+import statistics
+import time
+
+import pytest
+
+from conftest import route, url
+
+SERVE_STALE = 6
+
+
+@pytest.fixture
+def stand(make, backend):
+    gateway = make(
+        [route("api", "/v1/"), route("open", "/open/", access="open"),
+         route("limited", "/limited/", limits=[{"name": "few", "per": ["app"], "limit": 1000, "window": "60s"}])],
+        {"api": {"endpoints": [url(backend)]}}, workers=2, start=False)
+    gateway.configuration["state"].update(serve_stale="%ds" % SERVE_STALE, deadline="250ms")
+    gateway.write()
+    gateway.start()
+    gateway.create_organization()
+    app = gateway.create_app(origins=["https://app.example"])
+    for _ in range(24):
+        assert gateway.get("/v1/x", app.fields).status == 200
+        assert gateway.get("/limited/x", app.fields).status == 200
+    yield gateway, app
+    for pid in gateway.descendants():
+        os.kill(pid, signal.SIGCONT)
+
+
+def timed(gateway, target, fields):
+    began = time.monotonic()
+    return gateway.get(target, fields), time.monotonic() - began
+
+
+def test_the_known_are_served_until_the_lease_ends_then_503_and_it_heals_by_itself(stand):
+    gateway, app = stand
+    unknown = gateway.create_app("never-seen")
+    stopped = time.monotonic()
+    os.kill(gateway.redis(), signal.SIGSTOP)
+    slowest = 0
+    while time.monotonic() - stopped < SERVE_STALE - 2:
+        answer, took = timed(gateway, "/v1/x", app.fields)
+        assert answer.status == 200, "%.1f s after the stop" % (time.monotonic() - stopped)
+        slowest = max(slowest, took)
+        answer, took = timed(gateway, "/limited/x", app.fields)
+        assert answer.status == 200, "windows are estimated meanwhile"
+        slowest = max(slowest, took)
+        answer, took = timed(gateway, "/v1/x", unknown.fields)
+        assert answer.status == 503 and answer["Retry-After"], "an app nobody has read yet: 503, not 401"
+        slowest = max(slowest, took)
+        time.sleep(0.1)
+    assert slowest < 0.6, "a request waited %.2f s" % slowest
+    time.sleep(max(0, stopped + SERVE_STALE + 1 - time.monotonic()))
+    answer, _ = timed(gateway, "/v1/x", app.fields)
+    assert answer.status == 503
+    assert "state_unavailable" in answer.body.decode()
+    assert gateway.get("/open/x").status == 200, "an open route needs no state"
+    assert gateway.probe("/readyz")[0] == 503
+    assert gateway.probe("/livez")[0] == 200
+    os.kill(gateway.redis(), signal.SIGCONT)
+    end = time.monotonic() + 10
+    while {gateway.get("/v1/x", app.fields).status for _ in range(6)} != {200}:
+        assert time.monotonic() < end, "did not heal"
+        time.sleep(0.1)
+    assert gateway.get("/v1/x", unknown.fields).status == 200
+    assert gateway.probe("/readyz")[0] == 200
+
+
+def test_a_command_says_that_the_state_is_away(stand):
+    gateway, app = stand
+    os.kill(gateway.redis(), signal.SIGSTOP)
+    began = time.monotonic()
+    result = gateway.run("keys", "create", "--app", app.id, "--name", "x", "--json")
+    assert result.returncode in (1, 4)
+    assert time.monotonic() - began < 10
+
+
+def test_a_broken_record_closes_its_own_app_only(stand):
+    """Written past the gateway, as a damaged file would be."""
+    gateway, app = stand
+    broken = gateway.create_app("broken", origins=["https://broken.example"])
+    assert gateway.get("/v1/x", broken.fields).status == 200
+    redis = RedisOf(gateway)
+    names = [n for n in redis("KEYS", "*") if redis("TYPE", n) in ("string", "hash")]
+    spoiled = 0
+    for name in names:
+        if redis("TYPE", name) == "string" and broken.id in name + str(redis("GET", name)):
+            redis("SET", name, '{"broken":')
+            spoiled += 1
+        elif redis("TYPE", name) == "hash":
+            for field, value in zip(*[iter(redis("HGETALL", name))] * 2):
+                if broken.id == field and value.startswith("{"):
+                    redis("HSET", name, field, '{"broken":')
+                    spoiled += 1
+    assert spoiled
+    gateway.stop()
+    gateway.start()
+    assert gateway.get("/v1/x", broken.fields).status in (401, 403, 503)
+    assert gateway.get("/v1/x", {"X-App-Id": broken.id, "Origin": "https://broken.example"}).status in (401, 403, 503)
+    assert gateway.get("/v1/x", app.fields).status == 200
+
+
+class RedisOf:
+    """The embedded Redis, asked as its own worker would: the socket and the account are in the state folder."""
+
+    def __init__(self, gateway):
+        import re
+        import socket
+
+        state = gateway.directory / "state"
+        texts = "\n".join(p.read_text(errors="replace") for p in state.rglob("*") if p.is_file() and p.stat().st_size < 65536)
+        path = next(p for p in state.rglob("*") if p.is_socket() and "redis" in p.name)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.file = self.socket.makefile("rb")
+        user = re.search(r"^\s*user (\S+) on .*?>(\S+)", texts, re.M)
+        if user:
+            assert self("AUTH", user[1], user[2]) == "OK"
+
+    def __call__(self, *words):
+        self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in (x.encode() for x in words)))
+        return self.reply()
+
+    def reply(self):
+        line = self.file.readline()[:-2].decode()
+        kind, rest = line[0], line[1:]
+        if kind == "$":
+            if rest == "-1":
+                return None
+            return self.file.read(int(rest) + 2)[:-2].decode("latin-1")
+        if kind == "*":
+            return [self.reply() for _ in range(int(rest))]
+        assert kind != "-", rest
+        return int(rest) if kind == ":" else rest
