@@ -61,6 +61,7 @@ let package = Package(
         ),
         .executableTarget(name: "sallyport", dependencies: ["Gateway"], swiftSettings: house),
 
+        tests("Attestation", ["Attestation", "Crypto", "Encodings"]),
         tests("Crypto", ["Crypto", "Encodings"]),
     ]
 )

@@ -13,7 +13,7 @@ package struct Certificate: Sendable {
     /// One extension of the certificate.
     package struct Extension: Sendable {
         /// Which extension it is.
-        package let identifier: ObjectIdentifier
+        package let identifier: OID
         /// Whether a reader that does not know it must refuse the certificate.
         package let isCritical: Bool
         /// The contents of the OCTET STRING around the value.
@@ -81,7 +81,7 @@ package struct Certificate: Sendable {
     }
 
     /// The extension that `identifier` names.
-    package func value(of identifier: ObjectIdentifier) -> [UInt8]? {
+    package func value(of identifier: OID) -> [UInt8]? {
         extensions.first { $0.identifier == identifier }?.value
     }
 
@@ -113,6 +113,15 @@ package struct Certificate: Sendable {
         return key.verifies(der.span.extracting(signature), of: der.span.extracting(signedPart), algorithm)
     }
 
+    /// Whether the key of `issuer` signed this certificate; a key that cannot be loaded did not.
+    package func isSigned(byKeyOf issuer: Certificate) -> Bool {
+        do {
+            return isSigned(by: try issuer.publicKey())
+        } catch {
+            return false
+        }
+    }
+
     /// Whether `seconds` since 1970 lies in the validity.
     package func isValid(at seconds: Int64) -> Bool {
         validity?.contains(seconds) ?? false
@@ -132,13 +141,13 @@ package struct Certificate: Sendable {
     }
 }
 
-extension ObjectIdentifier {
+extension OID {
     /// Basic constraints of RFC 5280.
-    package static let basicConstraints = ObjectIdentifier(2, 5, 29, 19)
+    package static let basicConstraints = OID(2, 5, 29, 19)
     /// Key usage of RFC 5280.
-    package static let keyUsage = ObjectIdentifier(2, 5, 29, 15)
+    package static let keyUsage = OID(2, 5, 29, 15)
     /// Subject alternative names of RFC 5280.
-    package static let subjectAlternativeName = ObjectIdentifier(2, 5, 29, 17)
+    package static let subjectAlternativeName = OID(2, 5, 29, 17)
 }
 
 extension DERElement {
@@ -180,7 +189,7 @@ extension Certificate {
         var extensions: [Extension] = []
         while !list.isAtEnd {
             var fields = try list.read(.sequence).cursor
-            let identifier = ObjectIdentifier(contents: try fields.read(.objectIdentifier).bytes)
+            let identifier = OID(contents: try fields.read(.objectIdentifier).bytes)
             let isCritical = try fields.readIf(.boolean)?.booleanTolerant() ?? false
             let value = try fields.read(.octetString).bytes
             try fields.finish()
@@ -195,20 +204,20 @@ extension Certificate {
     /// Parameters must be absent or NULL; a genuine StrongBox writes NULL with ECDSA.
     private static func algorithm(_ element: DERElement) throws(DERError) -> SignatureAlgorithm? {
         var fields = element.cursor
-        let name = ObjectIdentifier(contents: try fields.read(.objectIdentifier).bytes)
+        let name = OID(contents: try fields.read(.objectIdentifier).bytes)
         let parameters = fields.isAtEnd ? nil : try fields.next()
         try fields.finish()
         guard parameters == nil || parameters?.encoded == DERWriter.null else { return nil }
         return signatureAlgorithms.first { $0.identifier == name }?.algorithm
     }
 
-    static let signatureAlgorithms: [(identifier: ObjectIdentifier, algorithm: SignatureAlgorithm)] = [
-        (ObjectIdentifier(1, 2, 840, 10_045, 4, 3, 2), .ecdsa(.sha256)),
-        (ObjectIdentifier(1, 2, 840, 10_045, 4, 3, 3), .ecdsa(.sha384)),
-        (ObjectIdentifier(1, 2, 840, 10_045, 4, 3, 4), .ecdsa(.sha512)),
-        (ObjectIdentifier(1, 2, 840, 113_549, 1, 1, 11), .rsaPKCS1(.sha256)),
-        (ObjectIdentifier(1, 2, 840, 113_549, 1, 1, 12), .rsaPKCS1(.sha384)),
-        (ObjectIdentifier(1, 2, 840, 113_549, 1, 1, 13), .rsaPKCS1(.sha512)),
+    static let signatureAlgorithms: [(identifier: OID, algorithm: SignatureAlgorithm)] = [
+        (OID(1, 2, 840, 10_045, 4, 3, 2), .ecdsa(.sha256)),
+        (OID(1, 2, 840, 10_045, 4, 3, 3), .ecdsa(.sha384)),
+        (OID(1, 2, 840, 10_045, 4, 3, 4), .ecdsa(.sha512)),
+        (OID(1, 2, 840, 113_549, 1, 1, 11), .rsaPKCS1(.sha256)),
+        (OID(1, 2, 840, 113_549, 1, 1, 12), .rsaPKCS1(.sha384)),
+        (OID(1, 2, 840, 113_549, 1, 1, 13), .rsaPKCS1(.sha512)),
         (.ed25519, .ed25519),
     ]
 }

@@ -18,7 +18,7 @@ package struct CertificateRequest: Sendable {
     /// Whether it may issue others.
     package var isAuthority = false
     /// Further extensions: identifier, criticality and value.
-    package var extensions: [(identifier: ObjectIdentifier, isCritical: Bool, value: [UInt8])] = []
+    package var extensions: [(identifier: OID, isCritical: Bool, value: [UInt8])] = []
 
     /// A request for `key` under `commonName`.
     package init(commonName: String, key: PublicKey, validity: ClosedRange<Int64>) throws(CryptoError) {
@@ -80,19 +80,19 @@ package struct CertificateRequest: Sendable {
     package var name: [UInt8] {
         var parts: [[UInt8]] = []
         if let organization {
-            parts.append(Self.attribute(ObjectIdentifier(2, 5, 4, 10), organization))
+            parts.append(Self.attribute(OID(2, 5, 4, 10), organization))
         }
-        parts.append(Self.attribute(ObjectIdentifier(2, 5, 4, 3), commonName))
+        parts.append(Self.attribute(OID(2, 5, 4, 3), commonName))
         return DERWriter.element(.sequence, parts.flatMap { $0 })
     }
 
-    private static func attribute(_ identifier: ObjectIdentifier, _ text: String) -> [UInt8] {
+    private static func attribute(_ identifier: OID, _ text: String) -> [UInt8] {
         let value = DERWriter.element(.utf8String, Array(text.utf8))
         return DERWriter.element(.set, DERWriter.sequence(DERWriter.identifier(identifier), value))
     }
 
     private var extensionElements: [UInt8] {
-        var list: [(identifier: ObjectIdentifier, isCritical: Bool, value: [UInt8])] = []
+        var list: [(identifier: OID, isCritical: Bool, value: [UInt8])] = []
         let constraints = isAuthority ? DERWriter.sequence(DERWriter.boolean(true)) : DERWriter.sequence()
         list.append((.basicConstraints, true, constraints))
         // Key usage: certificate and list signing for authorities, digital signature for the rest.

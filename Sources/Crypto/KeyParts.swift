@@ -51,7 +51,7 @@ enum KeyParts {
     var spki: [UInt8] {
         switch self {
         case .curve(let kind, let point):
-            let curve: ObjectIdentifier =
+            let curve: OID =
                 switch kind {
                 case .p384: .secp384r1
                 case .p521: .secp521r1

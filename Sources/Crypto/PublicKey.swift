@@ -4,13 +4,13 @@
 import COpenSSL
 import Encodings
 
-extension ObjectIdentifier {
-    static let rsaEncryption = ObjectIdentifier(1, 2, 840, 113_549, 1, 1, 1)
-    static let ecPublicKey = ObjectIdentifier(1, 2, 840, 10_045, 2, 1)
-    static let ed25519 = ObjectIdentifier(1, 3, 101, 112)
-    static let prime256v1 = ObjectIdentifier(1, 2, 840, 10_045, 3, 1, 7)
-    static let secp384r1 = ObjectIdentifier(1, 3, 132, 0, 34)
-    static let secp521r1 = ObjectIdentifier(1, 3, 132, 0, 35)
+extension OID {
+    static let rsaEncryption = OID(1, 2, 840, 113_549, 1, 1, 1)
+    static let ecPublicKey = OID(1, 2, 840, 10_045, 2, 1)
+    static let ed25519 = OID(1, 3, 101, 112)
+    static let prime256v1 = OID(1, 2, 840, 10_045, 3, 1, 7)
+    static let secp384r1 = OID(1, 3, 132, 0, 34)
+    static let secp521r1 = OID(1, 3, 132, 0, 35)
 }
 
 /// A public key that signatures are checked with; immutable, usable from any thread.

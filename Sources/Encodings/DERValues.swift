@@ -54,7 +54,7 @@ extension DERElement {
     }
 
     /// Whether this is an OBJECT IDENTIFIER of these contents.
-    package func identifies(_ identifier: ObjectIdentifier) -> Bool {
+    package func identifies(_ identifier: OID) -> Bool {
         tag == .objectIdentifier && buffer[contents].elementsEqual(identifier.contents)
     }
 
@@ -89,7 +89,7 @@ extension DERElement {
 }
 
 /// An OBJECT IDENTIFIER, kept as its encoded contents.
-package struct ObjectIdentifier: Hashable, Sendable {
+package struct OID: Hashable, Sendable {
     /// The base-128 contents.
     package let contents: [UInt8]
 

@@ -75,7 +75,7 @@ package enum DERWriter {
     package static let null: [UInt8] = [5, 0]
 
     /// An OBJECT IDENTIFIER.
-    package static func identifier(_ identifier: ObjectIdentifier) -> [UInt8] {
+    package static func identifier(_ identifier: OID) -> [UInt8] {
         element(.objectIdentifier, identifier.contents)
     }
 
