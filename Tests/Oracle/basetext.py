@@ -3,26 +3,23 @@
 
 """Both base64 alphabets, and only canonical text of one of them."""
 
+import base64
 import re
 
 from judgement import Malformed
 
-_STANDARD = re.compile(r"^[A-Za-z0-9+/]*={0,2}$")
-_URL = re.compile(r"^[A-Za-z0-9_-]*={0,2}$")
-_VALUE = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
-_VALUE |= {"-": 62, "_": 63}
+_STANDARD = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+_URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 
 
 def _bits(body):
     if len(body) % 4 == 1:
         raise Malformed("base64 of an impossible length")
-    number = 0
-    for c in body:
-        number = number << 6 | _VALUE[c]
-    spare = len(body) * 6 % 8
-    if number & ((1 << spare) - 1):
+    plain = body.replace("-", "+").replace("_", "/")
+    data = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    if base64.b64encode(data).decode().rstrip("=") != plain:
         raise Malformed("base64 with bits left over")
-    return (number >> spare).to_bytes(len(body) * 6 // 8, "big")
+    return data
 
 
 def decode(text):
@@ -31,14 +28,14 @@ def decode(text):
         raise Malformed("not text")
     body = text.rstrip("=")
     padding = len(text) - len(body)
-    if _STANDARD.match(text):
+    if _STANDARD.fullmatch(text):
         standard_only = "+" in text or "/" in text
         if padding and (len(text) % 4 or padding > 2):
             raise Malformed("base64 padding")
         if standard_only and not padding and len(text) % 4:
             raise Malformed("standard base64 without its padding")
         return _bits(body)
-    if _URL.match(text):
+    if _URL.fullmatch(text):
         if padding and len(text) % 4:
             raise Malformed("base64 padding")
         return _bits(body)
