@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+#
+# From a fresh checkout to a gateway that lets in one website and one server, in front of an example back end.
+#   deploy/quickstart.sh [--port 8443] [--backend-port 9000] [--metrics-port 9464]
+#   deploy/quickstart.sh --stop         ends what it started
+#   deploy/quickstart.sh --self-test    starts on free ports, runs the printed lines, checks their answers, stops
+# All it makes lies in .quickstart/ and .build/; running it again changes nothing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=common.sh
+. deploy/common.sh
+
+RUN=.quickstart
+PORT=8443 BACKEND_PORT=9000 METRICS_PORT=9464
+ALLOWED=https://shop.example REFUSED=https://evil.example
+
+# sallyport ARGUMENTS...: the command line of the gateway that was started here.
+sallyport() { "$BINARY" "$@" --config $RUN/sallyport.yaml; }
+# member NAME: the text of that member of the JSON object on standard input.
+member() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
+
+make_certificate() {
+    [ -s $RUN/site.pem ] && openssl x509 -checkend 86400 -noout -in $RUN/site.pem >/dev/null && return
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=localhost \
+        -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout $RUN/site.key -out $RUN/site.pem 2>/dev/null
+    chmod 600 $RUN/site.key
+}
+
+write_configuration() {
+    cat >$RUN/sallyport.yaml <<YAML
+version: 1
+workers: 2
+listeners:
+  - address: 127.0.0.1:$PORT
+    tls: { certificates: [{ cert: site.pem, key: site.key }], default: site.pem }
+admin: { address: unix:state/admin.sock }
+metrics: { address: 127.0.0.1:$METRICS_PORT }
+log: { access: access.log }
+state: { redis: embedded, directory: state }
+upstreams:
+  api: { endpoints: [http://127.0.0.1:$BACKEND_PORT] }
+routes:
+  - name: api
+    match: { path: /v1/ }
+    upstream: api
+    dialect: offlineid
+    access: { organizations: [acme], credentials: [origin, api_key] }
+    cors: { credentials: false, max_age: 600s }
+  - name: limited
+    match: { path: /limited/ }
+    upstream: api
+    dialect: offlineid
+    access: { organizations: [acme], credentials: [api_key] }
+    limits:
+      - { name: five, per: [app], limit: 5, window: 60s }
+YAML
+}
+
+# start NAME WORD PORT COMMAND...: starts it in the background unless it runs; its port must be free.
+start() {
+    local name=$1 word=$2 port=$3
+    shift 3
+    is_running $RUN/"$name".pid "$word" && return
+    port_is_free "$port" || die "port $port is taken by another program: see the options at the top of deploy/quickstart.sh"
+    setsid "$@" >>$RUN/"$name".log 2>&1 </dev/null &
+    echo $! >$RUN/"$name".pid
+}
+
+wait_until_ready() {
+    local i
+    for ((i = 0; i < 150; i++)); do
+        curl -sf -o /dev/null "http://127.0.0.1:$METRICS_PORT/readyz" && return
+        is_running $RUN/gateway.pid sallyport || break
+        sleep 0.1
+    done
+    tail -n 20 $RUN/gateway.log >&2
+    die "the gateway did not become ready; its log is $RUN/gateway.log"
+}
+
+# The key is shown once, so it is kept beside the development certificate.
+make_app() {
+    [ -s $RUN/app ] && return
+    sallyport orgs list --json | grep -q '"acme"' || sallyport orgs create acme --json >/dev/null
+    local app key
+    app=$(sallyport apps create --org acme --name quickstart --json | member app_id)
+    sallyport origins add $ALLOWED --app "$app" --json >/dev/null
+    key=$(sallyport keys create --app "$app" --name quickstart --json | member key)
+    (umask 077 && printf 'APP=%s\nKEY=%s\n' "$app" "$key" >$RUN/app)
+}
+
+# The four lines, one a row.
+lines() {
+    # shellcheck source=/dev/null
+    . "$RUN/app"
+    local curl="curl -s --cacert $RUN/site.pem" url=https://localhost:$PORT app="-H 'X-App-Id: $APP'"
+    echo "$curl $url/v1/hello $app -H 'X-Api-Key: $KEY'"
+    echo "$curl $url/v1/hello $app -H 'Origin: $ALLOWED'"
+    echo "$curl $url/v1/hello $app -H 'Origin: $REFUSED'"
+    printf '%s\n' "$curl -o /dev/null -w '%{http_code}\\n' '$url/limited/[1-6]' $app -H 'X-Api-Key: $KEY'"
+}
+
+print_lines() {
+    local titles=("a server with a key is let in" "an allowed website is let in" "another website is refused, and told the fix"
+        "the sixth call in a minute is one too many: five times 200, then 429") i=0 line
+    printf '\nThe gateway runs on https://localhost:%s. Paste in this folder:\n' "$PORT"
+    lines | while IFS= read -r line; do
+        printf '\n# %s\n%s\n' "${titles[i]}" "$line"
+        i=$((i + 1))
+    done
+    printf '\n# the command line: %s --help; it finds this gateway by\nexport SALLYPORT_CONFIG=%s/sallyport.yaml\n' "$BINARY" $RUN
+    printf '\nEnd it with: deploy/quickstart.sh --stop\n'
+}
+
+stop() {
+    stop_pid $RUN/gateway.pid sallyport
+    stop_pid $RUN/backend.pid backend.py
+}
+
+run() {
+    need_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"
+    need_swift
+    say "Building the gateway (a few minutes the first time)"
+    release_build
+    (umask 077 && mkdir -p $RUN)
+    make_certificate
+    if is_running $RUN/gateway.pid sallyport; then
+        # shellcheck source=/dev/null
+        . "$RUN/ports"
+    else
+        write_configuration
+        printf 'PORT=%s BACKEND_PORT=%s METRICS_PORT=%s\n' "$PORT" "$BACKEND_PORT" "$METRICS_PORT" >$RUN/ports
+    fi
+    start backend backend.py "$BACKEND_PORT" python3 config/examples/backend.py --port "$BACKEND_PORT"
+    start gateway sallyport "$PORT" "$BINARY" run --config $RUN/sallyport.yaml
+    wait_until_ready
+    make_app
+}
+
+self_test() {
+    RUN=.quickstart/self-test
+    rm -rf $RUN
+    read -r PORT BACKEND_PORT METRICS_PORT < <(python3 -c '
+import socket
+s = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+print(*(x.getsockname()[1] for x in s))')
+    trap 'stop; rm -rf $RUN' EXIT
+    run
+    local round got expected
+    expected=('"api_key"' '"origin"' "sallyport origins add $REFUSED" $'200\n200\n200\n200\n200\n429')
+    for round in 1 2; do
+        local i=0 line
+        while IFS= read -r line; do
+            # The window is still full in the second round.
+            [ "$round$i" = 23 ] && break
+            got=$(bash -c "$line")
+            [[ $got == *"${expected[i]}"* ]] || die "self-test: line $((i + 1)) answered: $got"
+            i=$((i + 1))
+        done < <(lines)
+        run
+    done
+    (start other nothing "$PORT" true) 2>/dev/null && die "self-test: a busy port was not seen"
+    stop
+    port_is_free "$PORT" || die "self-test: still running after --stop"
+    echo "quickstart.sh: self-test passed"
+}
+
+action=run
+while [ $# -gt 0 ]; do
+    case $1 in
+    --stop) action=stop ;;
+    --self-test) action=self_test ;;
+    --port | --backend-port | --metrics-port)
+        [[ ${2:-} =~ ^[0-9]+$ ]] || die "$1 takes a port number"
+        case $1 in --port) PORT=$2 ;; --backend-port) BACKEND_PORT=$2 ;; *) METRICS_PORT=$2 ;; esac
+        shift
+        ;;
+    *) die "usage: deploy/quickstart.sh [--port N] [--backend-port N] [--metrics-port N] | --stop | --self-test" ;;
+    esac
+    shift
+done
+$action
+if [ $action = run ]; then print_lines; fi

@@ -1,0 +1,206 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""The bench: tools, materials, the peers and the gateway, each on its own core.
+
+The server under test runs with one worker on core 0; origin, Redis and load share core 1. The figure to trust is CPU per
+request (user and system, from the scheduler's nanoseconds); ratios taken in one run hold where absolute figures do not.
+"""
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "Tests/Interop"))
+
+import gateway as binary  # noqa: E402
+import upstreams  # noqa: E402
+
+SERVER_CORE, LOAD_CORE = 0, 1
+HOST, ORIGIN = "gw.test", "https://app.example"
+ROTATED = 1024
+
+
+def run(*arguments, **options):
+    result = subprocess.run([str(a) for a in arguments], capture_output=True, **options)
+    if result.returncode:
+        raise RuntimeError("%s: %s" % (arguments[0], (result.stderr or result.stdout).decode(errors="replace")[-800:]))
+    return result.stdout
+
+
+def tree(pid):
+    found, queue = [pid], [pid]
+    while queue:
+        children = binary.children_of(queue.pop())
+        found += children
+        queue += children
+    return found
+
+
+def cpu(pids):
+    """CPU seconds that the processes have used so far."""
+    total = 0
+    for pid in pids:
+        try:
+            for task in os.listdir("/proc/%d/task" % pid):
+                with open("/proc/%d/task/%s/schedstat" % (pid, task)) as file:
+                    total += int(file.read().split()[0])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return total / 1e9
+
+
+def core_busy(core):
+    with open("/proc/stat") as file:
+        values = next(line for line in file if line.startswith("cpu%d " % core)).split()[1:]
+    values = [int(v) for v in values]
+    return (sum(values) - values[3] - values[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def pin(pids, core):
+    for pid in pids:
+        os.sched_setaffinity(pid, {core})
+
+
+class Server:
+    """Something to measure: where it listens and whose CPU counts."""
+
+    def __init__(self, name, port, root, excluded=(), stop=None):
+        self.name, self.port, self.root, self.excluded, self.stop = name, port, root, set(excluded), stop
+
+    def pids(self):
+        return [p for p in tree(self.root) if p not in self.excluded]
+
+
+class Stand:
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.processes = []
+        self.build_tools()
+        self.make_materials()
+        self.origin_port = upstreams.free_port()
+        self.spawn("origin", [self.file("origin"), self.origin_port], LOAD_CORE, self.origin_port)
+
+    def file(self, name):
+        return self.directory / name
+
+    # -- materials ---------------------------------------------------------------
+    def build_tools(self):
+        for name, flags in (("loadgen", ["-lssl", "-lcrypto"]), ("origin", []), ("mallocs.so", ["-shared", "-fPIC"])):
+            source, made = HERE / "src" / (name.split(".")[0] + ".c"), self.file(name)
+            if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+                run("cc", "-O2", "-o", made, source, *flags)
+
+    def make_materials(self):
+        if not self.file("server.pem").exists():
+            run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "365", "-subj", "/CN=" + HOST,
+                "-addext", "subjectAltName=DNS:%s,DNS:localhost,IP:127.0.0.1" % HOST, "-keyout", self.file("key.pem"), "-out", self.file("cert.pem"))
+            self.file("server.pem").write_text(self.file("cert.pem").read_text() + self.file("key.pem").read_text())
+        ids = ["%04d" % i for i in range(10000)]
+        keys = ["gk_" + hmac.new(b"loadtest", i.encode(), "sha256").hexdigest()[:40] for i in ids]
+        pairs = list(zip(keys, ids))
+        self.file("peer-keys").write_text("".join("X-Api-Key: %s\n" % k for k in keys[:ROTATED]))
+        self.file("apikeys.nginx").write_text("".join('"%s" client-%s;\n' % p for p in pairs))
+        self.file("apikeys-sha256.map").write_text("".join("%s client-%s\n" % (hashlib.sha256(k.encode()).hexdigest(), i) for k, i in pairs))
+        origins = [ORIGIN] + ["https://tenant-%d.example" % i for i in range(63)]
+        self.file("origins.lst").write_text("\n".join(origins) + "\n")
+        self.file("origins.nginx").write_text("".join('"%s" 1;\n' % o for o in origins))
+
+    # -- processes ---------------------------------------------------------------
+    def spawn(self, name, arguments, core, port):
+        process = upstreams.Process(["taskset", "-c", core, *arguments], self.file(name + ".log"), port, cwd=self.directory)
+        self.processes.append(process)
+        return process
+
+    def close(self):
+        for process in self.processes:
+            process.stop()
+
+    def peer(self, name, mode):
+        """Debian's haproxy or nginx, configured for `plain` or `key`."""
+        port, config = upstreams.free_port(), self.file("%s-%s.conf" % (name, mode))
+        config.write_text(self.template("%s.%s" % (name, "cfg" if name == "haproxy" else "conf"), mode, port))
+        found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin")
+        if not found:
+            raise RuntimeError("no %s here: apt-get install %s" % (name, name))
+        arguments = [found, "-db", "-f", config] if name == "haproxy" else [found, "-p", self.directory, "-c", config]
+        process = self.spawn("%s-%s" % (name, mode), arguments, SERVER_CORE, port)
+        return Server(name, port, process.pid, stop=process.stop)
+
+    def template(self, name, mode, port):
+        kept, keep = [], True
+        for line in (HERE / "peers" / name).read_text().splitlines(True):
+            if mark := re.match(r"\s*#@(if|end)(.*)", line):
+                keep = mark[1] == "end" or mode in mark[2].split()
+            elif keep:
+                kept.append(line)
+        values = {"DIR": self.directory, "ORIGIN": self.origin_port, "PORT": port, "NAME": "nginx-" + mode}
+        return re.sub(r"\{\{(\w+)\}\}", lambda m: str(values[m[1]]), "".join(kept))
+
+    def gateway(self, workers=1, environment=None, **sections):
+        """The gateway with routes for every job: access log, metrics, timeouts and limits are on."""
+        site = (str(self.file("cert.pem")), str(self.file("key.pem")))
+        keyed = {"organizations": ["load"], "credentials": ["api_key"]}
+        many = 1_000_000_000
+        make = lambda name, path, **more: {"name": name, "match": {"path": path}, "upstream": "origin", **more}
+        routes = [
+            make("plain", "/", access="open"),
+            make("key", "/key/", dialect="offlineid", access=keyed, cors={}),
+            make("windows", "/windows/", dialect="offlineid", access=keyed, limits=[
+                {"name": "app", "per": ["app"], "limit": many, "window": "60s"},
+                {"name": "client", "per": ["app", "client"], "limit": many, "window": "60s"}]),
+        ]
+        one = binary.Gateway(site, routes, {"origin": {"endpoints": ["http://127.0.0.1:%d" % self.origin_port]}}, workers=workers,
+                             environment=environment, http={"body": "2GiB"}, connections={"per_worker": 20000, "per_client": 20000}, **sections)
+        one.start()
+        pin(one.descendants() + [one.process.pid], SERVER_CORE)
+        pin([one.redis()], LOAD_CORE)
+        return one
+
+    def server(self, one):
+        return Server("sallyport", one.port, one.process.pid, [one.redis()], one.remove)
+
+    def fill_registry(self, one, apps):
+        """Two keys for each app; the rotated credentials land in `our-keys`."""
+        one.create_organization("load")
+        lines = []
+        for number in range(apps):
+            app = one.create_app("app-%d" % number, "load", [ORIGIN] if number < ROTATED // 2 else [])
+            lines += ["X-Api-Key: %s\tX-App-Id: %s\n" % (key, app.id) for key in (app.key, one.create_key(app)[0])]
+        self.file("our-keys").write_text("".join(lines[:ROTATED]))
+
+    # -- load ----------------------------------------------------------------------
+    def loadgen(self, port, seconds, *arguments):
+        said = run("taskset", "-c", LOAD_CORE, self.file("loadgen"), "--port", port, "--tls", "--host", HOST, "--duration", seconds, *arguments, timeout=seconds + 60)
+        return json.loads(said)
+
+    def probe(self, port, path, fields):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with context.wrap_socket(socket.create_connection(("127.0.0.1", port), 5), server_hostname=HOST) as client:
+            head = "".join("%s: %s\r\n" % f for f in fields.items())
+            client.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s\r\n" % (path, HOST, head)).encode())
+            answer = http.client.HTTPResponse(client)
+            answer.begin()
+            return answer.status, len(answer.read())
+
+    def timed(self, server, seconds, *arguments):
+        """One measurement: what the load saw, and the CPU that the server used for it."""
+        pids = server.pids()
+        began, used, busy = time.monotonic(), cpu(pids), core_busy(SERVER_CORE)
+        result = self.loadgen(server.port, seconds, *arguments)
+        wall = time.monotonic() - began
+        result["cpu"] = cpu(pids) - used
+        result["foreign"] = max(0.0, (core_busy(SERVER_CORE) - busy - result["cpu"]) / wall)
+        result["ms"] = 1000 * result["cpu"] / max(1, result["requests"])
+        return result
