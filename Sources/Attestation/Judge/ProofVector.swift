@@ -64,6 +64,23 @@ package struct ProofVector: Sendable {
         }
     }
 
+    /// How `judgement` differs from what the file expects or allows, or nil.
+    package func difference(from judgement: ProofJudgement) -> String? {
+        guard let expected else { return nil }
+        var verdicts = (expected["verdict_any_of"]?.array ?? []).compactMap(\.string)
+        if let accepted = expected["accepted"]?.bool { verdicts.append(accepted ? "accepted" : "refused") }
+        if let verdict = expected["verdict"]?.string { verdicts.append(verdict) }
+        guard verdicts.contains(judgement.verdict) else {
+            return "expected \(verdicts.joined(separator: " or "))"
+        }
+        let reasons = [expected["reason"] ?? .null] + (expected["reason_any_of"]?.array ?? [])
+        let reason = judgement.reason.map { JSONValue.string($0.rawValue) } ?? .null
+        guard reasons.contains(reason) else {
+            return "expected \(reasons.map { $0.string ?? "no reason" }.joined(separator: " or "))"
+        }
+        return nil
+    }
+
     private func time() throws(ParseError) -> Moment? {
         guard let value = document["verify_at"] else { return nil }
         guard let text = value.string, let milliseconds = InternetTime.milliseconds(of: text) else {

@@ -1,0 +1,89 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Glibc
+
+/// A file that could not be read or written, and the system's word for why.
+package struct FileFailure: Error, Equatable, CustomStringConvertible {
+    /// The file.
+    package let path: String
+    /// What the system said.
+    package let reason: String
+
+    init(path: String) {
+        self.path = path
+        reason = unsafe String(cString: strerror(errno))
+    }
+
+    package var description: String {
+        "\(path): \(reason)"
+    }
+}
+
+/// Whole small files, for commands; nothing here runs on a loop.
+package enum SmallFile {
+    /// No file that a command reads is larger: 64 MiB.
+    private static let limit = 64 << 20
+
+    /// The bytes of the file at `path`.
+    package static func read(_ path: String) throws(FileFailure) -> [UInt8] {
+        guard let file = unsafe fopen(path, "re") else { throw FileFailure(path: path) }
+        defer { unsafe fclose(file) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while bytes.count < limit {
+            let count = unsafe fread(&chunk, 1, chunk.count, file)
+            guard count > 0 else { break }
+            bytes += chunk.prefix(count)
+        }
+        guard unsafe ferror(file) == 0 else { throw FileFailure(path: path) }
+        return bytes
+    }
+
+    /// Replaces the file at `path` in one step; only the owner may read it unless `isPublic`.
+    package static func write(_ bytes: [UInt8], to path: String, isPublic: Bool = false) throws(FileFailure) {
+        let fresh = "\(path).new"
+        unsafe unlink(fresh)
+        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isPublic ? 0o644 : 0o600)
+        guard descriptor >= 0 else { throw FileFailure(path: fresh) }
+        var start = 0
+        while start < bytes.count {
+            let written = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress?.advanced(by: start), $0.count - start)
+            }
+            guard written > 0 else {
+                close(descriptor)
+                throw FileFailure(path: fresh)
+            }
+            start += written
+        }
+        guard fsync(descriptor) == 0, close(descriptor) == 0, unsafe rename(fresh, path) == 0 else {
+            throw FileFailure(path: path)
+        }
+    }
+
+    /// Makes a directory that only its owner may enter; one that is there already is kept.
+    package static func makeDirectory(_ path: String) throws(FileFailure) {
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileFailure(path: path) }
+    }
+
+    /// The names in a directory, sorted, without those that begin with a dot.
+    package static func names(in path: String) throws(FileFailure) -> [String] {
+        guard let directory = unsafe opendir(path) else { throw FileFailure(path: path) }
+        defer { unsafe closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+                unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Whether `path` is a directory.
+    package static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}
