@@ -1,9 +1,12 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// Reads a chunked body strictly, without copying it (RFC 9112 7.1).
 ///
-/// Call `next` until it says `.needMore` or `.end`; after each answer take `consumed` bytes off the front.
+/// Call `next` until it says `.needMore` or `.end`; after each answer take `consumed` bytes off the front. Chunk
+/// extensions are checked and forgotten: they speak about one connection only.
 package struct ChunkedDecoder: ~Copyable {
     /// What the front of the bytes is.
     package enum Part: Sendable, Equatable {
@@ -15,8 +18,23 @@ package struct ChunkedDecoder: ~Copyable {
         case end(consumed: Int)
     }
 
+    private enum Phase {
+        case line
+        case data
+        /// After the last byte of a chunk, before its CR.
+        case carriageReturn
+        case lineFeed
+        case trailers
+        case ended
+    }
+
     private let limits: ParserLimits
-    /// The trailer fields, complete after `.end`; forbidden ones are marked dropped.
+    private var phase = Phase.line
+    private var line = ChunkLineStateMachine()
+    private var remaining = 0
+    private var extensionBytes = 0
+    private var scanner = FieldScanner()
+    /// The trailer fields, complete after `.end`; what may not be in a trailer is marked dropped.
     package internal(set) var trailers = FieldTable()
 
     /// A decoder at the start of a body.
@@ -26,11 +44,74 @@ package struct ChunkedDecoder: ~Copyable {
 
     /// Makes the decoder ready for another body, keeping its room.
     package mutating func reset() {
+        phase = .line
+        line = ChunkLineStateMachine()
+        extensionBytes = 0
         trailers.reset()
     }
 
-    /// Reads on.
+    /// Reads on; after `.end` or a violation only `reset` may follow.
     package mutating func next(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Part {
-        throw .malformedChunkSize
+        var at = 0
+        while at < bytes.count || phase == .ended {
+            switch phase {
+            case .line:
+                let ended = try line.take(bytes[at])
+                at &+= 1
+                if line.extensionBytes > limits.chunkExtension { throw .chunkExtensionTooLong }
+                if ended { try beginChunk() }
+            case .data:
+                let length = Swift.min(remaining, bytes.count &- at)
+                remaining &-= length
+                if remaining == 0 { phase = .carriageReturn }
+                return .data(at..<at &+ length, consumed: at &+ length)
+            case .carriageReturn:
+                guard bytes[at] == 0x0d else { throw .malformedChunkEnd }
+                at &+= 1
+                phase = .lineFeed
+            case .lineFeed:
+                guard bytes[at] == 0x0a else { throw .malformedChunkEnd }
+                at &+= 1
+                phase = .line
+            case .trailers:
+                return try readTrailers(bytes, from: at)
+            case .ended:
+                preconditionFailure("a chunked decoder was used after the end of the body")
+            }
+        }
+        return .needMore(consumed: at)
+    }
+
+    private mutating func beginChunk() throws(HTTPViolation) {
+        extensionBytes += line.extensionBytes
+        if extensionBytes > limits.chunkExtensions { throw .chunkExtensionTooLong }
+        remaining = line.size
+        line = ChunkLineStateMachine()
+        if remaining > 0 {
+            phase = .data
+        } else {
+            phase = .trailers
+            scanner = FieldScanner()
+        }
+    }
+
+    /// The section is offered whole each time, from its first byte, until its end has come.
+    private mutating func readTrailers(_ bytes: Span<UInt8>, from start: Int) throws(HTTPViolation) -> Part {
+        let section = bytes.extracting(start..<bytes.count)
+        guard try scanner.scan(section, limits: limits, into: &trailers) else { return .needMore(consumed: start) }
+        trailers.storage.append(section.extracting(0..<scanner.position))
+        trailers.dropForbiddenTrailers()
+        phase = .ended
+        return .end(consumed: start + scanner.position)
+    }
+}
+
+extension FieldTable {
+    /// Known fields that may come in a trailer; all others frame, route, judge or describe and may not.
+    private static let allowedTrailers: KnownFieldSet = [.other, .grpcStatus, .grpcMessage, .server, .proxyStatus]
+
+    /// RFC 9110 6.5.1: a trailer must not be taken for a header, so what could be is not forwarded.
+    mutating func dropForbiddenTrailers() {
+        for index in 0..<count where !Self.allowedTrailers.contains(field(at: index)) { drop(at: index) }
     }
 }

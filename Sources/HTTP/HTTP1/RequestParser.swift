@@ -6,7 +6,21 @@
 /// Offer it the unconsumed bytes of the connection from the front; it remembers how far it looked, so slow clients cost
 /// no second scan. After `.head` it is ready for the next request; after a violation the connection must end.
 package struct RequestParser: ~Copyable {
+    private enum Phase {
+        /// Before the first byte of a request; empty lines are forgiven here.
+        case start
+        case method
+        case target
+        case version
+        case fields
+        case failed
+    }
+
     private let limits: ParserLimits
+    private var phase = Phase.start
+    private var position = 0
+    private var emptyLines = 0
+    private var scanner = FieldScanner()
 
     /// A parser at the start of a connection.
     package init(limits: ParserLimits = ParserLimits()) {
@@ -14,13 +28,125 @@ package struct RequestParser: ~Copyable {
     }
 
     /// Whether some bytes of a request have been seen but not all: tells a slow client from an idle one.
-    package var isMidway: Bool { false }
+    package var isMidway: Bool {
+        phase != .start || position > 0
+    }
 
     /// Reads on; fills `head`, which the parser resets itself, once all of it is there.
     package mutating func parse(
         _ bytes: Span<UInt8>,
         into head: inout RequestHead
     ) throws(HTTPViolation) -> ParseProgress {
-        throw .malformedStartLine
+        do {
+            return try advance(bytes, &head)
+        } catch {
+            phase = .failed
+            throw error
+        }
+    }
+
+    @inline(__always)
+    private mutating func advance(
+        _ bytes: Span<UInt8>,
+        _ head: inout RequestHead
+    ) throws(HTTPViolation) -> ParseProgress {
+        if phase == .start {
+            guard try skipEmptyLines(bytes) else { return .needMore }
+            head.reset()
+            head.methodRange.start = UInt32(truncatingIfNeeded: position)
+            phase = .method
+        }
+        if phase == .method {
+            guard try readMethod(bytes, &head) else { return .needMore }
+        }
+        if phase == .target {
+            guard try readTarget(bytes, &head) else { return .needMore }
+        }
+        if phase == .version {
+            guard try readVersion(bytes, &head) else { return .needMore }
+        }
+        precondition(phase == .fields, "a request parser was used after it had refused")
+        guard try scanner.scan(bytes, limits: limits, into: &head.fields) else { return .needMore }
+        let consumed = scanner.position
+        try head.complete(bytes.extracting(0..<consumed))
+        phase = .start
+        position = 0
+        emptyLines = 0
+        return .head(consumed: consumed)
+    }
+
+    /// RFC 9112 2.2: at least one empty line before a request line is to be ignored.
+    @inline(__always)
+    private mutating func skipEmptyLines(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Bool {
+        while position < bytes.count, bytes[position] == 0x0d {
+            guard position &+ 1 < bytes.count else { return false }
+            guard bytes[position &+ 1] == 0x0a else { throw .bareCarriageReturn }
+            emptyLines += 1
+            if emptyLines > limits.emptyLines { throw .tooManyEmptyLines }
+            position &+= 2
+        }
+        return position < bytes.count
+    }
+
+    @inline(__always)
+    private mutating func readMethod(
+        _ bytes: Span<UInt8>,
+        _ head: inout RequestHead
+    ) throws(HTTPViolation) -> Bool {
+        var at = position
+        while at < bytes.count, ByteClass.table[Int(bytes[at])] & ByteClass.token != 0 { at &+= 1 }
+        position = at
+        let start = Int(head.methodRange.start)
+        if at &- start > limits.startLine { throw .startLineTooLong }
+        guard at < bytes.count else { return false }
+        guard bytes[at] == 0x20, at > start else {
+            throw bytes[at] == 0x0a ? .bareLineFeed : .malformedMethod
+        }
+        head.methodRange.end = UInt32(truncatingIfNeeded: at)
+        head.method = Method(bytes[head.methodRange])
+        position = at &+ 1
+        head.targetRange.start = UInt32(truncatingIfNeeded: position)
+        phase = .target
+        return true
+    }
+
+    @inline(__always)
+    private mutating func readTarget(
+        _ bytes: Span<UInt8>,
+        _ head: inout RequestHead
+    ) throws(HTTPViolation) -> Bool {
+        var at = position
+        while at < bytes.count, ByteClass.table[Int(bytes[at])] & ByteClass.target != 0 { at &+= 1 }
+        position = at
+        let lineStart = Int(head.methodRange.start)
+        // The version takes nine more bytes with its space.
+        if at &- lineStart > limits.startLine &- 9 { throw .startLineTooLong }
+        guard at < bytes.count else { return false }
+        guard bytes[at] == 0x20, at > Int(head.targetRange.start) else {
+            throw bytes[at] == 0x0a ? .bareLineFeed : .malformedTarget
+        }
+        head.targetRange.end = UInt32(truncatingIfNeeded: at)
+        position = at &+ 1
+        phase = .version
+        return true
+    }
+
+    @inline(__always)
+    private mutating func readVersion(
+        _ bytes: Span<UInt8>,
+        _ head: inout RequestHead
+    ) throws(HTTPViolation) -> Bool {
+        guard let version = try VersionReader.read(bytes, at: position) else { return false }
+        let end = position &+ VersionReader.length
+        guard end < bytes.count else { return false }
+        guard bytes[end] == 0x0d else {
+            throw bytes[end] == 0x0a ? .bareLineFeed : .malformedVersion
+        }
+        guard end &+ 1 < bytes.count else { return false }
+        guard bytes[end &+ 1] == 0x0a else { throw .bareCarriageReturn }
+        head.version = version
+        scanner = FieldScanner(at: end &+ 2)
+        phase = .fields
+        return true
     }
 }

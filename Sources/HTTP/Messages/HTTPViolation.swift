@@ -35,6 +35,7 @@ package enum HTTPViolation: String, Error, Sendable, CaseIterable {
     case transferEncodingNotSupported = "transfer_encoding_not_supported"
     case transferEncodingNotAllowed = "transfer_encoding_not_allowed"
     case expectationFailed = "expectation_failed"
+    case malformedConnection = "malformed_connection"
     case connectionNamesEndToEndField = "connection_names_end_to_end_field"
     // Chunks.
     case malformedChunkSize = "malformed_chunk_size"

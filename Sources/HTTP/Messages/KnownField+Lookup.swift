@@ -1,9 +1,124 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 extension KnownField {
     /// The field `name` stands for, letters of either case alike.
     package init(_ name: Span<UInt8>) {
-        self = .other
+        var hasUnderscore = false
+        for index in name.indices where name[index] == 0x5f { hasUnderscore = true }
+        self.init(name, hasUnderscore: hasUnderscore)
+    }
+
+    /// The field `name`, made of token characters only, stands for.
+    @inline(__always)
+    init(_ name: Span<UInt8>, hasUnderscore: Bool) {
+        guard !hasUnderscore else {
+            self = KnownField(underscored: name)
+            return
+        }
+        let words = NameWords(name)
+        if words.isGatewayPrefixed(name) {
+            self = .gatewayPrefixed
+            return
+        }
+        self = NameIndex.shared.field(name, words)
+    }
+
+    /// A name with an underscore is never itself a known one, but may turn into one further on.
+    @inline(never)
+    private init(underscored name: Span<UInt8>) {
+        var mapped: [UInt8] = []
+        mapped.reserveCapacity(name.count)
+        for index in name.indices { mapped.append(name[index] == 0x5f ? 0x2d : name[index]) }
+        let field = KnownField(mapped.span, hasUnderscore: false)
+        self =
+            switch field {
+            case .other: .other
+            case .gatewayPrefixed: .gatewayPrefixed
+            default: .underscoreAlias
+            }
+    }
+}
+
+/// A name as words with letters in lower case: the first and last eight bytes decide up to sixteen, the inner ones more.
+///
+/// Setting bit 5 folds the case of letters and leaves digits and hyphens alone; no other token character becomes a
+/// letter, digit or hyphen by it, so equal words mean equal names.
+struct NameWords {
+    var count: Int
+    var first: UInt64 = 0
+    var last: UInt64 = 0
+    private static var fold: UInt64 { 0x2020_2020_2020_2020 }
+
+    @inline(__always)
+    init(_ name: Span<UInt8>) {
+        count = name.count
+        if count >= 8 {
+            first = name.word(at: 0) | Self.fold
+            last = name.word(at: count &- 8) | Self.fold
+        } else {
+            for index in 0..<count { first = first &<< 8 | UInt64(name[index] | 0x20) }
+        }
+    }
+
+    /// Begins with `sallyport-`.
+    @inline(__always)
+    func isGatewayPrefixed(_ name: Span<UInt8>) -> Bool {
+        // "sallypor", read little-endian.
+        first == 0x726f_7079_6c6c_6173 && count >= 10 && name[8] | 0x20 == 0x74 && name[9] == 0x2d
+    }
+
+    @inline(__always)
+    var hash: Int {
+        let mixed = (first ^ (last &<< 23 | last &>> 41) ^ UInt64(truncatingIfNeeded: count)) &* 0x9e37_79b9_7f4a_7c15
+        return Int(truncatingIfNeeded: mixed &>> 55)
+    }
+}
+
+/// Every known name by its words, in an open hash table four times too large.
+struct NameIndex {
+    static let shared = NameIndex()
+
+    private var buckets = InlineArray<512, UInt8>(repeating: 0)
+    private var firsts = InlineArray<128, UInt64>(repeating: 0)
+    private var lasts = InlineArray<128, UInt64>(repeating: 0)
+    private var counts = InlineArray<128, Int>(repeating: 0)
+    private var names: [[UInt8]] = []
+
+    private init() {
+        for field in KnownField.allCases {
+            let name = Array("\(field.canonicalName)".utf8)
+            names.append(name)
+            guard !name.isEmpty else { continue }
+            let words = NameWords(name.span)
+            firsts[Int(field.rawValue)] = words.first
+            lasts[Int(field.rawValue)] = words.last
+            counts[Int(field.rawValue)] = words.count
+            var bucket = words.hash
+            while buckets[bucket] != 0 { bucket = (bucket + 1) & 511 }
+            buckets[bucket] = field.rawValue
+        }
+    }
+
+    @inline(__always)
+    func field(_ name: Span<UInt8>, _ words: NameWords) -> KnownField {
+        var bucket = words.hash
+        while buckets[bucket] != 0 {
+            let id = Int(buckets[bucket])
+            if firsts[id] == words.first, lasts[id] == words.last, counts[id] == words.count,
+                words.count <= 16 || isSame(name, id)
+            {
+                return KnownField(rawValue: UInt8(truncatingIfNeeded: id)) ?? .other
+            }
+            bucket = (bucket &+ 1) & 511
+        }
+        return .other
+    }
+
+    private func isSame(_ name: Span<UInt8>, _ id: Int) -> Bool {
+        let known = names[id]
+        return known.span.equalsIgnoringCase(name)
     }
 }

@@ -18,7 +18,7 @@ package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
     case forwarded, xForwardedFor, xForwardedProto, xForwardedHost, xForwardedPort, xRealIP, via, xRequestID
     case traceparent, tracestate
     // Content.
-    case contentType, contentEncoding, accept, acceptEncoding, userAgent, range, referer
+    case contentType, contentEncoding, contentRange, accept, acceptEncoding, userAgent, range, referer, maxForwards
     // CORS.
     case accessControlRequestMethod, accessControlRequestHeaders, accessControlRequestPrivateNetwork
     case accessControlAllowOrigin, accessControlAllowCredentials, accessControlAllowMethods
@@ -67,11 +67,13 @@ package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
         case .tracestate: "tracestate"
         case .contentType: "Content-Type"
         case .contentEncoding: "Content-Encoding"
+        case .contentRange: "Content-Range"
         case .accept: "Accept"
         case .acceptEncoding: "Accept-Encoding"
         case .userAgent: "User-Agent"
         case .range: "Range"
         case .referer: "Referer"
+        case .maxForwards: "Max-Forwards"
         case .accessControlRequestMethod: "Access-Control-Request-Method"
         case .accessControlRequestHeaders: "Access-Control-Request-Headers"
         case .accessControlRequestPrivateNetwork: "Access-Control-Request-Private-Network"
