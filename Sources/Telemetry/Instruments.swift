@@ -3,7 +3,9 @@
 
 import Synchronization
 
-/// One rising number in a slot. A handle: copying it copies an address, and the slot must outlive it.
+/// One rising number in a slot.
+///
+/// A handle: copying it copies an address, and the slot must outlive it.
 ///
 /// Written by the slot's worker alone, so a relaxed load and store is enough; read by anyone.
 @safe
@@ -28,7 +30,9 @@ package struct Counter: Sendable {
     }
 }
 
-/// One number that goes up and down. A handle, as `Counter`.
+/// One number that goes up and down.
+///
+/// A handle, as `Counter`.
 @safe
 package struct Gauge: Sendable {
     // Proof: as for `Counter.cell`.
@@ -57,7 +61,9 @@ package struct Gauge: Sendable {
     }
 }
 
-/// Counts of durations in fixed buckets, with their sum. A handle, as `Counter`.
+/// Counts of durations in fixed buckets, with their sum.
+///
+/// A handle, as `Counter`.
 @safe
 package struct Histogram: Sendable {
     // Proof: as for `Counter.cell`; `bounds.count + 2` cells follow the address.

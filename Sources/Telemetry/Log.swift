@@ -3,7 +3,9 @@
 
 import Glibc
 
-/// Lines about the life of the process, on standard error: start, reload, a child that died. Never about one request.
+/// Lines about the life of the process, on standard error: start, reload, a child that died.
+///
+/// Never about one request.
 package struct Log: Sendable {
     /// How lines look.
     package enum Format: String, Sendable, CaseIterable {

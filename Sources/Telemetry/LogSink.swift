@@ -4,7 +4,9 @@
 package import Buffers
 import Glibc
 
-/// Where access-log lines go: a file, standard output or nowhere. Owned by one log, on one thread.
+/// Where access-log lines go: a file, standard output or nowhere.
+///
+/// Owned by one log, on one thread.
 package struct LogSink: ~Copyable {
     /// What the configuration asks for.
     package enum Destination: Sendable, Equatable {

@@ -1,8 +1,10 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// What the access log says about one request. Strings are those that snapshots and records already hold, so that filling
-/// this in allocates nothing; what a client sent comes to `AccessLog.record` as spans.
+/// What the access log says about one request.
+///
+/// Strings are those that snapshots and records already hold, so that filling this in allocates nothing; what a client
+/// sent comes to `AccessLog.record` as spans.
 ///
 /// There is no field for a path, a query, a header or a body: a secret has no way in.
 package struct AccessEntry {

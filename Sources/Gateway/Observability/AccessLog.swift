@@ -4,7 +4,9 @@
 import Buffers
 package import Telemetry
 
-/// One JSON line a request, gathered over a loop turn and written at once. Isolated to its process's loop.
+/// One JSON line a request, gathered over a loop turn and written at once.
+///
+/// Isolated to its process's loop.
 ///
 /// It never holds up the loop: a file takes whole turns with one append, a pipe takes what fits without waiting. Lines
 /// that find neither room in the buffer nor in the pipe are dropped and counted.

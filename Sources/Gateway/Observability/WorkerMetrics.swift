@@ -4,7 +4,9 @@
 package import Credentials
 package import Telemetry
 
-/// The metrics of one worker that belong to no route, found once at start. Isolated to the worker's loop.
+/// The metrics of one worker that belong to no route, found once at start.
+///
+/// Isolated to the worker's loop.
 package final class WorkerMetrics {
     package let slot: MetricsSlot
     package let inFlight: Gauge
@@ -29,7 +31,9 @@ package final class WorkerMetrics {
     private var refusals: [RefusalCode: Counter] = [:]
     private var apps: [AppID: AppMetrics] = [:]
     private let otherApps: AppMetrics
-    /// Apps that get labels of their own; beyond it `_other`. A thousand apps are 6,000 lines of exposition at most.
+    /// Apps that get labels of their own; beyond it `_other`.
+    ///
+    /// A thousand apps are 6,000 lines of exposition at most.
     package static let appLimit = 300
 
     package init(slot: MetricsSlot) {
@@ -81,7 +85,9 @@ package final class WorkerMetrics {
     }
 }
 
-/// The counters of one app. Owned by the worker's table; written on the loop.
+/// The counters of one app.
+///
+/// Owned by the worker's table; written on the loop.
 package final class AppMetrics {
     private let requests: [Counter]
     /// Requests refused for their Origin.

@@ -1,0 +1,59 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Glibc
+
+/// Small questions about files, asked at start and by the command line; never on the loop.
+package enum Files {
+    /// Whether something is there.
+    package static func exists(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0
+    }
+
+    /// The absolute form of a path, links kept; relative ones start at the working directory.
+    package static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let directory = unsafe getcwd(nil, 0) else { return path }
+        defer { unsafe free(directory) }
+        return unsafe "\(String(cString: directory))/\(path)"
+    }
+
+    /// A whole file of at most `limit` bytes, or the error number.
+    package static func read(_ path: String, limit: Int = 16 << 20) -> Result<[UInt8], FileFault> {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return .failure(FileFault(errno: errno)) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0 { return .failure(FileFault(errno: errno)) }
+            if count == 0 { return .success(bytes) }
+            bytes.append(contentsOf: chunk[..<count])
+            guard bytes.count <= limit else { return .failure(FileFault(errno: EFBIG)) }
+        }
+    }
+
+    /// When a file changed last, in nanoseconds since 1970, with its size; nil when it is not there.
+    package static func version(_ path: String) -> FileVersion? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return FileVersion(
+            modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec),
+            size: Int64(status.st_size),
+            inode: UInt64(status.st_ino)
+        )
+    }
+}
+
+/// Why a file could not be read.
+package struct FileFault: Error, Equatable {
+    package let errno: CInt
+}
+
+/// What changes when a file is written or replaced.
+package struct FileVersion: Equatable, Sendable {
+    package let modified: Int64
+    package let size: Int64
+    package let inode: UInt64
+}

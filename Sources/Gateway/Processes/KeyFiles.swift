@@ -1,0 +1,72 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Crypto
+import Encodings
+import Glibc
+
+/// The keys at rest: one line of 64 hexadecimal digits each, newest first; the newest one seals and hashes, all open.
+package enum KeyFiles {
+    /// One key with the id that hashes and sealed blobs name.
+    package struct Key: Sendable {
+        package let id: String
+        package let bytes: [UInt8]
+    }
+
+    private static let keyLength = 32
+    private static let fileLimit = 65_536
+
+    /// Makes the pepper and the sealing key on first start; an existing file is never touched.
+    static func makeMissing(in paths: StatePaths, owner: Account?) throws(ProcessFault) {
+        for path in [paths.pepper, paths.sealing] where !Files.exists(path) {
+            try make(path, owner: owner)
+        }
+    }
+
+    /// Reads a key file.
+    package static func load(_ path: String) throws(ProcessFault) -> [Key] {
+        let text: String
+        switch Files.read(path, limit: fileLimit) {
+        case .success(let bytes): text = String(decoding: bytes, as: UTF8.self)
+        case .failure(let fault): throw ProcessFault(doing: "read the key file \(path)", errno: fault.errno)
+        }
+        var keys: [Key] = []
+        for line in text.split(separator: "\n") {
+            let bytes: [UInt8]
+            do {
+                bytes = try Hex.decode(String(line))
+            } catch {
+                bytes = []
+            }
+            guard bytes.count == keyLength else {
+                throw ProcessFault("\(path): line \(keys.count + 1) is no key (64 hexadecimal digits)")
+            }
+            keys.append(Key(id: id(of: bytes), bytes: bytes))
+        }
+        guard !keys.isEmpty else { throw ProcessFault("\(path) holds no key") }
+        return keys
+    }
+
+    /// A key's id: the same on every node that has the key, and no help in finding it.
+    package static func id(of key: [UInt8]) -> String {
+        let digest = SHA256.hash(Array("sallyport key id".utf8) + key)
+        return "k" + Hex.encode(Array(digest.bytes[..<4]))
+    }
+
+    private static func make(_ path: String, owner: Account?) throws(ProcessFault) {
+        // Written under another name first: a crash in between leaves no half key.
+        let fresh = "\(path).new"
+        _ = unsafe unlink(fresh)
+        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw ProcessFault(doing: "make the key file \(path)", errno: errno) }
+        defer { close(descriptor) }
+        var random = SystemRandomNumberGenerator()
+        let key = (0..<keyLength).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        let line = Array((Hex.encode(key) + "\n").utf8)
+        let isWritten = unsafe write(descriptor, line, line.count) == line.count && fsync(descriptor) == 0
+        if let owner { _ = fchown(descriptor, owner.user, owner.group) }
+        guard isWritten, unsafe rename(fresh, path) == 0 else {
+            throw ProcessFault(doing: "write the key file \(path)", errno: errno)
+        }
+    }
+}

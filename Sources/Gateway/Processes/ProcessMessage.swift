@@ -1,0 +1,86 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// What supervisor and children say to each other: one packet each, words apart by spaces.
+package enum ProcessMessage: Sendable, Equatable {
+    // From a child.
+    /// The child does its work now.
+    case serving
+    /// Control found the file good: all workers shall take it.
+    case takeConfiguration(Int)
+    /// This worker took the configuration of this number, or why it did not.
+    case took(Int, fault: String?)
+    /// Control asks how the processes are.
+    case askProcesses
+
+    // To a child.
+    /// To control: check the file and have it taken.
+    case checkConfiguration
+    /// To a worker: read the file again.
+    case reload(Int)
+    /// Stop accepting, end what runs within so many milliseconds, then exit.
+    case drain(milliseconds: Int)
+    /// Accept also from the sockets of a worker that is away.
+    case adopt(Int)
+    /// That worker is back.
+    case release(Int)
+    /// Open log files again.
+    case reopenLogs
+    /// To control: worker so and so took, or did not take, configuration number so and so.
+    case workerTook(worker: Int, Int, fault: String?)
+    /// To control: how the processes are, as JSON.
+    case processes(String)
+
+    /// The bytes of the packet.
+    package var text: String {
+        switch self {
+        case .serving: "serving"
+        case .takeConfiguration(let number): "take \(number)"
+        case .took(let number, let fault): "took \(number) \(fault ?? "")"
+        case .askProcesses: "processes?"
+        case .checkConfiguration: "check"
+        case .reload(let number): "reload \(number)"
+        case .drain(let milliseconds): "drain \(milliseconds)"
+        case .adopt(let worker): "adopt \(worker)"
+        case .release(let worker): "release \(worker)"
+        case .reopenLogs: "reopen"
+        case .workerTook(let worker, let number, let fault): "worker-took \(worker) \(number) \(fault ?? "")"
+        case .processes(let json): "processes \(json)"
+        }
+    }
+
+    /// Reads a packet; nil for one that nobody of this build sends.
+    package init?(parsing text: String) {
+        let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        let rest = words.count > 1 ? String(words[1]) : ""
+        switch words[0] {
+        case "serving": self = .serving
+        case "processes?": self = .askProcesses
+        case "check": self = .checkConfiguration
+        case "reopen": self = .reopenLogs
+        case "processes": self = .processes(rest)
+        case "worker-took":
+            guard let (worker, more) = Self.number(rest), let (number, fault) = Self.number(more) else { return nil }
+            self = .workerTook(worker: worker, number, fault: fault.isEmpty ? nil : fault)
+        case "took":
+            guard let (number, fault) = Self.number(rest) else { return nil }
+            self = .took(number, fault: fault.isEmpty ? nil : fault)
+        default:
+            guard let number = Int(rest) else { return nil }
+            switch words[0] {
+            case "take": self = .takeConfiguration(number)
+            case "reload": self = .reload(number)
+            case "drain": self = .drain(milliseconds: number)
+            case "adopt": self = .adopt(number)
+            case "release": self = .release(number)
+            default: return nil
+            }
+        }
+    }
+
+    private static func number(_ text: String) -> (Int, String)? {
+        let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let number = Int(words[0]) else { return nil }
+        return (number, words.count > 1 ? String(words[1]) : "")
+    }
+}

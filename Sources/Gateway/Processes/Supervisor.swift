@@ -1,0 +1,270 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+import Glibc
+import Telemetry
+
+/// Holds the sockets, starts the children and starts again what dies; parses no byte from the network.
+///
+/// One thread, one `poll`. It never opens a connection, reads no file after start and allocates little: what is small
+/// enough does not die.
+package final class Supervisor {
+    let plan: SupervisorPlan
+    let log: Log
+    let signals: SignalPipe
+    let metrics: SupervisorMetrics
+    var children: [SupervisedChild]
+    private let state: StateDirectory
+    private let listeners: [ListenerSockets]
+    private let adminListener: CInt
+    private let metricsListener: CInt?
+    private let environment: [String: String]
+    /// Set when the gateway stops: no child is started again.
+    var stopping: Stopping?
+    /// A HUP that came while control was away.
+    var owesCheck = false
+    private var hasSaidReady = false
+    private var exitCode: CInt = 0
+
+    /// Opens everything that could be in somebody's way; throws one clear line when it is.
+    package init(_ plan: SupervisorPlan, environment: [String: String]) throws(ProcessFault) {
+        self.plan = plan
+        self.log = plan.log
+        self.environment = environment
+        self.state = try StateDirectory(plan.stateDirectory, owner: plan.account)
+        try KeyFiles.makeMissing(in: state.paths, owner: plan.account)
+        var listeners: [ListenerSockets] = []
+        for address in plan.listeners {
+            let sockets = try ListeningSockets.open(host: address.host, port: address.port, count: plan.workers)
+            listeners.append(ListenerSockets(address: address.text, descriptors: sockets))
+        }
+        self.listeners = listeners
+        if let address = plan.metrics {
+            self.metricsListener = try ListeningSockets.openAlone(host: address.host, port: address.port)
+        } else {
+            self.metricsListener = nil
+        }
+        self.adminListener = try ListeningSockets.openLocal(path: plan.adminSocket, owner: plan.account)
+        self.signals = try SignalPipe()
+        let now = ContinuousClock.now
+        var children: [SupervisedChild] = []
+        do {
+            let slots = try Slots(state.paths, workers: plan.workers, owner: plan.account)
+            self.metrics = SupervisorMetrics(slots.supervisor)
+            if plan.redis != nil { children.append(SupervisedChild(role: .redis, slot: nil, now: now)) }
+            children.append(SupervisedChild(role: .control, slot: slots.control, now: now))
+            for (index, slot) in slots.workers.enumerated() {
+                children.append(SupervisedChild(role: .worker(index), slot: slot, now: now))
+            }
+        } catch {
+            throw ProcessFault(error.description)
+        }
+        self.children = children
+    }
+
+    /// Runs until the gateway has stopped; returns the exit code.
+    package func run() -> CInt {
+        let addresses = plan.listeners.map(\.text).joined(separator: " ")
+        log.info("starting", ["version": Version.text, "workers": "\(plan.workers)", "listeners": addresses])
+        while true {
+            startWhatIsDue()
+            waitForEvents()
+            for number in signals.take() { arrived(number) }
+            for index in children.indices { hear(index) }
+            reap()
+            if let stopping, isOver(stopping) { return exitCode }
+        }
+    }
+
+    // MARK: Children
+
+    private func startWhatIsDue() {
+        guard stopping == nil else { return }
+        let now = ContinuousClock.now
+        for index in children.indices where children[index].state == .away && children[index].startAt <= now {
+            start(index, now)
+        }
+    }
+
+    private func start(_ index: Int, _ now: ContinuousClock.Instant) {
+        let role = children[index].role
+        do {
+            let (ours, theirs) = try Descriptors.socketPair()
+            defer { close(theirs) }
+            let child = try ChildProcess.spawn(order(for: role, channel: theirs), environment: environment)
+            children[index].pid = child
+            children[index].channel = ours
+            children[index].state = .starting
+            children[index].startedAt = now
+        } catch {
+            log.error("a child did not start", ["role": role.name, "reason": error.message])
+            children[index].startAt = now + .seconds(1)
+        }
+    }
+
+    private func order(for role: ChildRole, channel: CInt) -> ChildOrder {
+        var isControl = false
+        var sockets: [ListenerSockets] = []
+        switch role {
+        case .worker: sockets = listeners
+        case .control: isControl = true
+        case .redis: break
+        }
+        return ChildOrder(
+            role: role,
+            supervisor: getpid(),
+            configuration: plan.configuration,
+            workers: plan.workers,
+            stateDirectory: plan.stateDirectory,
+            account: plan.account?.name,
+            listeners: sockets,
+            channel: channel,
+            admin: isControl ? adminListener : nil,
+            metrics: isControl ? metricsListener : nil,
+            command: role == .redis ? plan.redis ?? [] : []
+        )
+    }
+
+    private func reap() {
+        var status: CInt = 0
+        while true {
+            let pid = unsafe waitpid(-1, &status, WNOHANG)
+            guard pid > 0 else { return }
+            guard let index = children.firstIndex(where: { $0.pid == pid }) else { continue }
+            died(index, ChildEnd(status))
+        }
+    }
+
+    private func died(_ index: Int, _ end: ChildEnd) {
+        hear(index)
+        let now = ContinuousClock.now
+        let life = now - children[index].startedAt
+        let wasEnding = children[index].state == .ending || stopping != nil
+        if children[index].channel >= 0 { close(children[index].channel) }
+        children[index].channel = -1
+        children[index].pid = 0
+        children[index].slot?.zeroGauges()
+        guard !wasEnding else {
+            children[index].state = .ended
+            return
+        }
+        if end == .exited(ChildEnd.misconfigured), !children[index].hasServed {
+            // It has said why; to start it again would say it again.
+            children[index].state = .ended
+            exitCode = 1
+            return stop(gracefully: false)
+        }
+        let delay = children[index].policy.died(after: life)
+        children[index].state = .away
+        children[index].startAt = now + delay
+        children[index].restarts += 1
+        metrics.restarts(of: children[index].role).increment()
+        log.error(
+            "a child died",
+            ["role": children[index].role.name, "end": end.text, "again_in": "\(delay)", "lived": "\(life)"]
+        )
+        if delay > .zero { lendSockets(of: index) }
+        countServing()
+    }
+
+    // MARK: Messages
+
+    /// Reads what a child has said.
+    private func hear(_ index: Int) {
+        guard children[index].channel >= 0 else { return }
+        let (messages, _) = ProcessChannel.receive(from: children[index].channel)
+        for message in messages { heard(message, from: index) }
+    }
+
+    private func heard(_ message: ProcessMessage, from index: Int) {
+        switch message {
+        case .serving:
+            children[index].state = .serving
+            children[index].hasServed = true
+            returnSockets(of: index)
+            countServing()
+            if children[index].role == .control, owesCheck { checkConfiguration() }
+        case .takeConfiguration(let number):
+            for child in children where child.isWorker { send(.reload(number), to: child) }
+        case .took(let number, let fault):
+            guard case .worker(let worker) = children[index].role else { return }
+            sendToControl(.workerTook(worker: worker, number, fault: fault))
+        case .askProcesses:
+            send(.processes(processesText()), to: children[index])
+        case .checkConfiguration, .reload, .drain, .adopt, .release, .reopenLogs, .workerTook, .processes:
+            break
+        }
+    }
+
+    func send(_ message: ProcessMessage, to child: SupervisedChild) {
+        guard child.channel >= 0 else { return }
+        ProcessChannel.send(message, to: child.channel)
+    }
+
+    func sendToControl(_ message: ProcessMessage) {
+        for child in children where child.role == .control { send(message, to: child) }
+    }
+
+    private func countServing() {
+        let workers = children.filter(\.isWorker)
+        let serving = workers.filter { $0.state == .serving }.count
+        metrics.workersServing.set(serving)
+        guard serving == workers.count, !hasSaidReady else { return }
+        hasSaidReady = true
+        log.info("ready", ["listeners": plan.listeners.map(\.text).joined(separator: " "), "workers": "\(serving)"])
+        ServiceNotification.send("READY=1", environment: environment)
+    }
+
+    // MARK: Waiting
+
+    private func waitForEvents() {
+        var entries = [pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)]
+        for child in children where child.channel >= 0 {
+            entries.append(pollfd(fd: child.channel, events: Int16(POLLIN), revents: 0))
+        }
+        _ = unsafe poll(&entries, nfds_t(entries.count), millisecondsToNext())
+        // A child that closed its channel is about to be reaped; until SIGCHLD comes its end would be readable for ever.
+        for entry in entries.dropFirst() where Int32(entry.revents) & (POLLHUP | POLLERR) != 0 {
+            guard let index = children.firstIndex(where: { $0.channel == entry.fd }) else { continue }
+            hear(index)
+            close(entry.fd)
+            children[index].channel = -1
+        }
+    }
+
+    private func millisecondsToNext() -> CInt {
+        var next: ContinuousClock.Instant?
+        if let stopping {
+            next = stopping.nextAct
+        } else {
+            next = children.filter { $0.state == .away }.map(\.startAt).min()
+        }
+        guard let next else { return -1 }
+        let (seconds, attoseconds) = (next - ContinuousClock.now).components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        return CInt(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+
+    private func processesText() -> String {
+        var writer = JSONWriter()
+        writer.beginArray()
+        for child in children {
+            writer.beginObject()
+            writer.member("name", child.role.name)
+            writer.member("pid", Int(child.pid))
+            writer.member("state", child.state.rawValue)
+            writer.member("restarts", child.restarts)
+            writer.endObject()
+        }
+        writer.endArray()
+        return writer.text
+    }
+
+    /// Closes the listening sockets, so that the last worker to close its own ends the queue.
+    func closeListeners() {
+        for listener in listeners {
+            for descriptor in listener.descriptors { close(descriptor) }
+        }
+    }
+}
