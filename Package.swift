@@ -63,5 +63,6 @@ let package = Package(
 
         tests("Attestation", ["Attestation", "Crypto", "Encodings"]),
         tests("Crypto", ["Crypto", "Encodings"]),
+        tests("HTTP", ["Buffers", "HTTP"]),
     ]
 )
