@@ -46,7 +46,10 @@ enum ChildProcess {
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var arguments: [UnsafeMutablePointer<CChar>?] = unsafe [strdup(name), nil]
         var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { unsafe strdup($0) } + [nil]
-        defer { for unsafetext in unsafe arguments + variables { unsafe free(text) } }
+        defer {
+            let texts = unsafe arguments + variables
+            for index in unsafe texts.indices { unsafe free(texts[index]) }
+        }
         var child: pid_t = 0
         let code = unsafe posix_spawn(&child, "/proc/self/exe", &actions, &attributes, &arguments, &variables)
         guard code == 0 else { throw ProcessFault(doing: "start a child", errno: code) }
