@@ -20,6 +20,14 @@ package struct Certificate: Sendable {
         package let value: [UInt8]
     }
 
+    /// The dates of a certificate.
+    package struct Validity: Equatable, Sendable {
+        /// The first second since 1970.
+        package let notBefore: Int64
+        /// The last second since 1970; before the first in some leaves that phones make.
+        package let notAfter: Int64
+    }
+
     /// More than any real certificate holds: 16 KiB.
     package static let maximumBytes = 16_384
 
@@ -33,8 +41,8 @@ package struct Certificate: Sendable {
     package let subject: [UInt8]
     /// The SubjectPublicKeyInfo, in DER; it may hold a key that `PublicKey` does not know.
     package let spki: [UInt8]
-    /// The first and last second of validity since 1970, or nil if the dates are not dates.
-    package let validity: ClosedRange<Int64>?
+    /// When it is valid; nil if the dates are not dates, which only matters where dates are asked for.
+    package let validity: Validity?
     /// The extensions in order; none appears twice.
     package let extensions: [Extension]
 
@@ -66,7 +74,7 @@ package struct Certificate: Sendable {
         // RFC 5280 4.1.1.2: both places name the same algorithm, else the signature is not over what it claims.
         guard innerAlgorithm.encoded == outerAlgorithm.encoded else { throw .illegalValue }
         issuer = try fields.read(.sequence).encoded
-        validity = Self.validity(try fields.read(.sequence))
+        validity = try Self.validity(try fields.read(.sequence))
         subject = try fields.read(.sequence).encoded
         spki = try fields.read(.sequence).encoded
         _ = try fields.readIf(.implicit(1))
@@ -91,10 +99,21 @@ package struct Certificate: Sendable {
         return text.first == "0" && text.utf8.count > 1 ? String(text.dropFirst()) : text
     }
 
-    /// Whether basic constraints say that this certificate may issue others.
+    /// Whether basic constraints say that this is an authority.
     package var isAuthority: Bool {
-        guard let constraints = basicConstraints else { return false }
-        return constraints.isAuthority
+        basicConstraints?.isAuthority ?? false
+    }
+
+    /// Whether this is an authority whose key usage, where it has one, includes signing certificates.
+    package var maySignCertificates: Bool {
+        guard isAuthority else { return false }
+        guard let usage = value(of: .keyUsage) else { return true }
+        do {
+            let bits = try DERCursor.only(.bitString, in: usage).bytes
+            return bits.count >= 2 && bits[1] & 0x04 != 0
+        } catch {
+            return false
+        }
     }
 
     /// How many authorities may stand between this one and a leaf, where it is limited.
@@ -124,7 +143,8 @@ package struct Certificate: Sendable {
 
     /// Whether `seconds` since 1970 lies in the validity.
     package func isValid(at seconds: Int64) -> Bool {
-        validity?.contains(seconds) ?? false
+        guard let validity else { return false }
+        return validity.notBefore <= seconds && seconds <= validity.notAfter
     }
 
     private var basicConstraints: (isAuthority: Bool, pathLength: Int?)? {
@@ -168,14 +188,16 @@ extension Certificate {
         return version
     }
 
-    /// Unreadable dates are no dates: a device may write what it likes into its own leaf, where nobody looks.
-    private static func validity(_ element: DERElement) -> ClosedRange<Int64>? {
+    /// A device may write what it likes into its own leaf, where nobody looks at dates.
+    private static func validity(_ element: DERElement) throws(DERError) -> Validity? {
+        var cursor = element.cursor
+        let start = try cursor.next()
+        let end = try cursor.next()
+        try cursor.finish()
+        let times: [DERTag] = [.utcTime, .generalizedTime]
+        guard times.contains(start.tag), times.contains(end.tag) else { throw .unexpectedElement }
         do {
-            var cursor = element.cursor
-            let start = try cursor.next().seconds()
-            let end = try cursor.next().seconds()
-            try cursor.finish()
-            return start <= end ? start...end : nil
+            return Validity(notBefore: try start.seconds(), notAfter: try end.seconds())
         } catch {
             return nil
         }

@@ -181,9 +181,11 @@ package struct DERCursor: Sendable {
     }
 
     /// X.690 8.1.2.4: base 128, no leading zero, only for numbers that do not fit the first byte.
+    ///
+    /// Eight groups are 56 bits: more than any format numbers, and always an Int.
     private mutating func readHighTagNumber() throws(DERError) -> Int {
         var number = 0
-        for place in 0..<4 {
+        for place in 0..<8 {
             let next = try byte()
             guard place > 0 || next != 0x80 else { throw .illegalTag }
             number = number << 7 | Int(next & 127)

@@ -163,7 +163,10 @@ import Testing
         let der = try leafRequest.signed(by: authority, issuer: request.name)
         let leaf = try Certificate(der: der)
         #expect(root.isAuthority && !leaf.isAuthority)
-        #expect(leaf.issuer == root.subject && leaf.validity == -1...5 && leaf.serialText == "388")
+        #expect(
+            leaf.issuer == root.subject && leaf.validity == Certificate.Validity(notBefore: -1, notAfter: 5)
+                && leaf.serialText == "388"
+        )
         #expect(leaf.isSigned(by: try root.publicKey()) && root.isSigned(by: authority.publicKey))
         #expect(!leaf.isSigned(by: leafKey.publicKey))
         #expect(leaf.isValid(at: 5) && !leaf.isValid(at: 6))

@@ -59,12 +59,12 @@ package struct KeyAttestationVerifier: Sendable {
         self.statusList = statusList
     }
 
-    /// Judges a chain as the client sent it: DER in base64, leaf first.
+    /// Judges a chain as the client sent it: DER in base64 of either alphabet, leaf first.
     package func verdict(onChain chain: [String], challenges: [[UInt8]], at now: Moment) -> KeyAttestationVerdict {
         guard chain.count <= KeyCertificateChain.maximumCertificates else { return .refused(.malformed) }
         do {
             let limit = Certificate.maximumBytes / 3 * 4 + 4
-            let encoded = try chain.map { try Base64.decode($0, limit: limit) }
+            let encoded = try chain.map { try Base64.decode($0, alphabet: .either, padding: .optional, limit: limit) }
             return verdict(onEncodedChain: encoded, challenges: challenges, at: now)
         } catch {
             return .refused(.malformed)
@@ -124,15 +124,11 @@ package struct KeyAttestationVerifier: Sendable {
         _ app: AndroidApp,
         at now: Moment
     ) -> KeyAttestationVerdict {
-        let end = chain.anchor(among: anchors)
-        let last = chain.certificates[chain.certificates.count - 1]
-        let isRootIncluded = end?.isIncluded ?? (last.issuer == last.subject)
-        let dated = chain.datedCertificates(isRootIncluded: isRootIncluded)
         let states: [(AttestationReason, Bool)] = [
             (.revokedCertificate, chain.certificates.contains { statusList.status(ofSerial: $0.serialText) != nil }),
             (.softwareAttestation, min(description.attestationLevel, description.keyLevel) == .software),
-            (.untrustedRoot, end == nil),
-            (.certificateExpired, !dated.allSatisfy { $0.isValid(at: now.seconds) }),
+            (.untrustedRoot, chain.anchor == nil),
+            (.certificateExpired, !chain.datedCertificates.allSatisfy { $0.isValid(at: now.seconds) }),
             (.noRootOfTrust, description.rootOfTrust == nil),
             (.bootloaderUnlocked, description.rootOfTrust.map { !$0.isLocked } ?? false),
             (.bootNotVerified, description.rootOfTrust.map { $0.bootState != .verified } ?? false),
@@ -141,7 +137,7 @@ package struct KeyAttestationVerifier: Sendable {
         return KeyAttestationVerdict(
             trust: reasons.isEmpty ? .hardware : .degraded,
             reasons: reasons,
-            provenance: end?.anchor.provenance,
+            provenance: chain.anchor?.provenance,
             package: app.package,
             description: description
         )

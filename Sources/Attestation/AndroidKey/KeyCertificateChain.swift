@@ -8,6 +8,10 @@ import Encodings
 struct KeyCertificateChain {
     /// The certificates, leaf first.
     let certificates: [Certificate]
+    /// The authority at the end: the last certificate has its key, or was signed by it where the root is left out.
+    let anchor: TrustAnchor?
+    /// The certificates whose dates count: not the leaf's, which the device sets, and not those of any root.
+    let datedCertificates: [Certificate]
 
     /// Real chains have three to five.
     static let maximumCertificates = 10
@@ -33,6 +37,13 @@ struct KeyCertificateChain {
                 }
             guard isSigned else { return nil }
         }
+        let last = certificates[certificates.count - 1]
+        let included = anchors.androidAnchor(ofKey: last.spki)
+        anchor = included ?? anchors.android.first { last.isSigned(by: $0.key) }
+        let isRootIncluded = included != nil || (anchor == nil && last.issuer == last.subject)
+        datedCertificates = (isRootIncluded ? certificates.dropFirst().dropLast() : certificates.dropFirst())
+            .filter { anchors.androidAnchor(ofKey: $0.spki) == nil }
+        guard datedCertificates.allSatisfy({ $0.validity != nil }) else { return nil }
     }
 
     /// The value of the attestation extension: in certificate 0 and in no other.
@@ -42,18 +53,5 @@ struct KeyCertificateChain {
         let identifier = KeyDescription.extensionIdentifier
         guard certificates.dropFirst().allSatisfy({ $0.value(of: identifier) == nil }) else { return nil }
         return certificates[0].value(of: identifier)
-    }
-
-    /// The authority at the end: the last certificate has its key, or was signed by it where the root is left out.
-    func anchor(among anchors: TrustAnchors) -> (anchor: TrustAnchor, isIncluded: Bool)? {
-        let last = certificates[certificates.count - 1]
-        if let anchor = anchors.androidAnchor(ofKey: last.spki) { return (anchor, true) }
-        guard let anchor = anchors.android.first(where: { last.isSigned(by: $0.key) }) else { return nil }
-        return (anchor, false)
-    }
-
-    /// The certificates whose dates count: not the leaf's, which the device sets, and not a root copy's.
-    func datedCertificates(isRootIncluded: Bool) -> ArraySlice<Certificate> {
-        isRootIncluded ? certificates.dropFirst().dropLast() : certificates.dropFirst()
     }
 }

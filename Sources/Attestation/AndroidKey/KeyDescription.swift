@@ -49,8 +49,8 @@ package struct AttestedApplication: Sendable, Equatable {
 ///
 /// Tolerant where real phones are odd (unordered tags, BOOLEAN 0x01, versions that differ), strict in its encoding.
 package struct KeyDescription: Sendable {
-    /// The version of this structure.
-    package let version: Int
+    /// The version of this structure, shown and never judged; nil if it is no number that anyone would give.
+    package let version: Int?
     /// Where the attestation was made.
     package let attestationLevel: SecurityLevel
     /// Where the key lives.
@@ -74,7 +74,7 @@ package struct KeyDescription: Sendable {
     /// The description that the value of the extension is.
     init(parsing bytes: [UInt8]) throws {
         var fields = try DERCursor.only(.sequence, in: bytes).cursor
-        version = try fields.read(.integer).integer()
+        version = try Self.version(try fields.read(.integer))
         attestationLevel = try Self.level(try fields.read(.enumerated))
         _ = try fields.read(.integer).integerBytes()
         keyLevel = try Self.level(try fields.read(.enumerated))
@@ -87,8 +87,12 @@ package struct KeyDescription: Sendable {
         rootOfTrust = try hardware[Self.rootOfTrustTag].map(Self.rootOfTrust)
     }
 
+    private static func version(_ element: DERElement) throws -> Int? {
+        try element.integerBytes().count <= 8 ? try element.integer() : nil
+    }
+
     private static func level(_ element: DERElement) throws -> SecurityLevel {
-        guard let level = SecurityLevel(rawValue: UInt8(clamping: try element.integer())) else {
+        guard let value = UInt8(exactly: try element.integer()), let level = SecurityLevel(rawValue: value) else {
             throw DERError.illegalValue
         }
         return level
@@ -117,7 +121,9 @@ package struct KeyDescription: Sendable {
         // The hash of the verified image came with version 3.
         _ = try fields.readIf(.octetString)
         try fields.finish()
-        guard let bootState = VerifiedBootState(rawValue: UInt8(clamping: state)) else { throw DERError.illegalValue }
+        guard let value = UInt8(exactly: state), let bootState = VerifiedBootState(rawValue: value) else {
+            throw DERError.illegalValue
+        }
         return RootOfTrust(isLocked: isLocked, bootState: bootState)
     }
 

@@ -33,7 +33,7 @@ package struct AppAssertionVerifier: Sendable {
     package let apps: [AppleApp]
 
     /// Longer assertions are refused before anything is read: real ones take 200 bytes.
-    package static let maximumBytes = 4_096
+    package static let maximumBytes = 65_536
 
     /// A verifier for one app.
     package init(apps: [AppleApp]) {

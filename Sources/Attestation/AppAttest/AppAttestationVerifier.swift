@@ -154,7 +154,7 @@ package struct AppAttestationVerifier: Sendable {
     private func chainVerdict(_ object: AttestationObject, at now: Moment) -> Result<TrustAnchor, BrokenChain> {
         let leaf = object.leaf
         let intermediate = object.intermediate
-        guard intermediate.isAuthority, !leaf.isAuthority, leaf.issuer == intermediate.subject,
+        guard intermediate.maySignCertificates, !leaf.isAuthority, leaf.issuer == intermediate.subject,
             !leaf.hasUnknownCriticalExtension, !intermediate.hasUnknownCriticalExtension,
             let anchor = anchors.first(where: {
                 $0.certificate.subject == intermediate.issuer && intermediate.isSigned(by: $0.key)

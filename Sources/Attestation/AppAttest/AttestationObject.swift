@@ -28,6 +28,7 @@ struct AttestationObject {
         else { throw AppAttestMalformation() }
         self.leaf = try Certificate(der: leaf)
         self.intermediate = try Certificate(der: intermediate)
+        guard self.leaf.validity != nil, self.intermediate.validity != nil else { throw AppAttestMalformation() }
         self.authenticatorData = authenticatorData
         data = try AuthenticatorData(attestation: authenticatorData)
     }

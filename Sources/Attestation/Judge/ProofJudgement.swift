@@ -49,7 +49,7 @@ package struct ProofJudgement: Sendable, Equatable {
         var facts = JSONObject()
         if let description = outcome.description {
             var info = JSONObject()
-            info.set("attestation_version", .number(JSONNumber(description.version)))
+            info.set("attestation_version", description.version.map { .number(JSONNumber($0)) } ?? .null)
             info.set(
                 "attestation_security_level",
                 .number(JSONNumber(Int(description.attestationLevel.rawValue)))

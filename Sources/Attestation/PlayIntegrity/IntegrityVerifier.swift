@@ -137,15 +137,21 @@ package struct IntegrityVerifier: Sendable {
         return nil
     }
 
-    /// Google pads nonces and may change their alphabet: what counts is the bytes.
+    /// Google pads nonces and may change their alphabet: padding is dropped, and what counts is the bytes.
     private static func areSameNonce(_ signed: String, _ issued: String) -> Bool {
         do {
-            let signed = try Base64.decode(signed, alphabet: .either, padding: .optional, limit: 1_024)
-            let issued = try Base64.decode(issued, alphabet: .either, padding: .optional, limit: 1_024)
+            let signed = try nonceBytes(signed)
+            let issued = try nonceBytes(issued)
             return !issued.isEmpty && signed == issued
         } catch {
             return false
         }
+    }
+
+    private static func nonceBytes(_ text: String) throws(Base64Error) -> [UInt8] {
+        var text = text[...]
+        while text.last == "=" { text.removeLast() }
+        return try Base64.decode(String(text), alphabet: .either, padding: .forbidden, limit: 1_024)
     }
 
     private static func timestamp(_ value: JSONValue?) -> Int64? {

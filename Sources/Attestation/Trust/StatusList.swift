@@ -48,9 +48,9 @@ package struct StatusList: Sendable {
         guard let entries = document["entries"]?.object else { throw .wrongShape("entries") }
         var statuses: [String: Status] = [:]
         for entry in entries.members {
-            guard let word = entry.value["status"]?.string, let serial = Self.normalized(entry.name) else {
-                throw .wrongShape(entry.name)
-            }
+            guard let word = entry.value["status"]?.string else { throw .wrongShape(entry.name) }
+            // A key that is no number can match none; the list's other entries still count.
+            guard let serial = Self.normalized(entry.name) else { continue }
             statuses[serial] = Status(rawValue: word) ?? .unknown
         }
         self.init(statuses: statuses)
