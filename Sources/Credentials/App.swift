@@ -1,0 +1,108 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// One app as the hot path sees it: compiled once from its record, immutable, shared.
+///
+/// A record that does not compile closes its own app and no other: see `init(closing:)`.
+package final class App: Sendable {
+    package let record: AppRecord
+    package let isOrganizationEnabled: Bool
+    /// Origins of dialect A, exact.
+    private let origins: ByteSet
+    /// Domains of dialect C, `host` (any port) or `host:port`.
+    private let domains: ByteSet
+    private let keys: [CompiledKey]
+
+    /// Compiles a record; throws when something in it is not in normal form, and the app must stay closed.
+    package init(compiling record: AppRecord, isOrganizationEnabled: Bool = true) throws(AppProblem) {
+        for origin in record.origins where SiteNormalizer.origin(adding: origin) != .success(origin) {
+            throw .origin(origin)
+        }
+        for domain in record.domains where SiteNormalizer.domain(adding: domain) != .success(domain) {
+            throw .domain(domain)
+        }
+        var compiled: [CompiledKey] = []
+        for key in record.keys {
+            guard let ready = CompiledKey(key) else { throw .key(key.id) }
+            compiled.append(ready)
+        }
+        self.record = record
+        self.isOrganizationEnabled = isOrganizationEnabled
+        self.origins = ByteSet(record.origins)
+        self.domains = ByteSet(record.domains)
+        self.keys = compiled
+    }
+
+    /// An app whose record is broken: known by name, refused like a disabled one.
+    package init(closing record: AppRecord) {
+        var closed = record
+        closed.isEnabled = false
+        closed.keys = []
+        closed.origins = []
+        closed.domains = []
+        self.record = closed
+        self.isOrganizationEnabled = false
+        self.origins = ByteSet([])
+        self.domains = ByteSet([])
+        self.keys = []
+    }
+
+    package var recordID: RecordID { record.recordID }
+    package var appID: AppID { record.appID }
+    package var organization: OrganizationID { record.organization }
+    package var username: String { record.username }
+    /// Enabled itself, in an enabled organization.
+    package var isEnabled: Bool { record.isEnabled && isOrganizationEnabled }
+
+    /// Whether development mode is on at `now` (milliseconds since 1970).
+    package func isInDevelopment(now: Int64) -> Bool {
+        guard let end = record.developmentUntil, !record.isProduction else { return false }
+        return now < end
+    }
+
+    /// Whether any native build is registered, of either platform.
+    package var hasNativeIdentity: Bool { !record.native.ios.isEmpty || !record.native.android.isEmpty }
+
+    /// Whether the `Origin` field's bytes name a listed origin; allocates only when they are not in normal form.
+    package func allowsOrigin(_ origin: Span<UInt8>) -> Bool {
+        if origins.contains(origin) { return true }
+        if origins.isEmpty || SiteNormalizer.isNormalOrigin(origin) { return false }
+        guard let text = origin.text, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
+            return false
+        }
+        return origins.contains(normal.utf8.span)
+    }
+
+    /// Judges a presented key: its checksum, its id, then its keyed hash in constant time. Allocates nothing.
+    package func verify(_ key: Span<UInt8>, with peppers: PepperRing) -> KeyVerdict {
+        guard let parsed = APIKeyText(parsing: key) else { return .malformed }
+        for candidate in keys where candidate.matches(parsed) {
+            return peppers.matches(candidate.secret, message: key) ? .valid(candidate.id) : .invalid
+        }
+        return .unknown
+    }
+
+    /// Judges the `domain` and `Origin` of a web sign-in (APP-038 to 052).
+    package func judge(domain: String?, origin: String?) -> DomainVerdict {
+        if record.domains.isEmpty { return .notConfigured }
+        return DomainRule.judge(domain: domain, origin: origin, listed: domains)
+    }
+}
+
+/// Why a record does not compile.
+package enum AppProblem: Error, Equatable {
+    case origin(String)
+    case domain(String)
+    case key(APIKeyID)
+}
+
+/// What a presented API key is worth for one app.
+package enum KeyVerdict: Sendable, Equatable {
+    case valid(APIKeyID)
+    /// The form or the checksum is wrong: a mistyped key, nobody's.
+    case malformed
+    /// Well formed, but no key of this app.
+    case unknown
+    /// This app's key id with another secret.
+    case invalid
+}

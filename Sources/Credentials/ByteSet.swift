@@ -1,0 +1,42 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// A small immutable set of byte strings that is asked with borrowed bytes and answers without allocating.
+///
+/// Open addressing over a power of two at least twice the count. Its keys come from the registry, so the plain hash
+/// cannot be turned against it by a request.
+package struct ByteSet: Sendable {
+    private let strings: [[UInt8]]
+    /// Index into `strings` plus one; 0 is free.
+    private let slots: [UInt32]
+
+    package init(_ texts: [String]) {
+        var size = 4
+        while size < texts.count * 2 { size *= 2 }
+        var strings: [[UInt8]] = []
+        var slots = [UInt32](repeating: 0, count: size)
+        for text in texts {
+            let bytes = Array(text.utf8)
+            var slot = Int(truncatingIfNeeded: bytes.span.tableHash) & (size - 1)
+            while slots[slot] != 0 { slot = (slot + 1) & (size - 1) }
+            strings.append(bytes)
+            slots[slot] = UInt32(strings.count)
+        }
+        self.strings = strings
+        self.slots = slots
+    }
+
+    package var isEmpty: Bool { strings.isEmpty }
+
+    /// Whether exactly these bytes are in the set.
+    package func contains(_ bytes: Span<UInt8>) -> Bool {
+        if strings.isEmpty { return false }
+        var slot = Int(truncatingIfNeeded: bytes.tableHash) & (slots.count - 1)
+        while slots[slot] != 0 {
+            let candidate = strings[Int(slots[slot]) - 1]
+            if candidate.span.equals(bytes) { return true }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return false
+    }
+}

@@ -1,0 +1,37 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+extension Span where Element == UInt8 {
+    /// Whether these are exactly the bytes of `text`; allocates nothing.
+    @inline(__always)
+    package func equals(_ text: String) -> Bool {
+        let other = text.utf8.span
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+
+    /// Whether both hold the same bytes; not for secrets.
+    @inline(__always)
+    package func equals(_ other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+
+    /// FNV-1a over the bytes: for tables whose keys an outsider cannot choose (they are configured), never for others.
+    @inline(__always)
+    package var tableHash: UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for index in indices { hash = (hash ^ UInt64(self[index])) &* 0x0000_0100_0000_01b3 }
+        return hash
+    }
+
+    /// The bytes as text when they are UTF-8; off the hot path.
+    package var text: String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        for index in indices { bytes.append(self[index]) }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

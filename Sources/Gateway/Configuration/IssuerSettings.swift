@@ -1,0 +1,44 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Credentials
+
+/// An outside issuer of tokens that some organizations may use.
+package struct IssuerSettings: Sendable {
+    package var name: String
+    package var issuer: String
+    package var audiences: [String]
+    package var keys: IssuerKeySource
+    package var algorithms: [TokenAlgorithm]
+    /// The only organizations whose apps may be used with its tokens.
+    package var organizations: [OrganizationID]
+    package var kind: IssuerKind
+    /// The claim that holds the person's id.
+    package var personClaim: String
+    /// The claim that holds the App ID; nil: tokens of it name no app.
+    package var appClaim: String?
+    /// Ranges a key server may live in although they are private.
+    package var privateNetworks: [AddressRange]
+}
+
+/// Where an issuer's keys come from.
+package enum IssuerKeySource: Sendable, Equatable {
+    case url(String)
+    case file(path: String)
+    case secret(ConfiguredSecret)
+}
+
+/// What an issuer's tokens stand for.
+package enum IssuerKind: String, Sendable, CaseIterable {
+    case person, app, session
+}
+
+/// A JOSE signature algorithm.
+package enum TokenAlgorithm: String, Sendable, CaseIterable {
+    case hs256 = "HS256"
+    case rs256 = "RS256"
+    case ps256 = "PS256"
+    case es256 = "ES256"
+    case es384 = "ES384"
+    case edDSA = "EdDSA"
+}

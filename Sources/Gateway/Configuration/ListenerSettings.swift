@@ -1,0 +1,38 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// One socket that takes requests.
+package struct ListenerSettings: Sendable, Equatable {
+    package var address: ConfiguredAddress
+    package var traffic: ListenerTraffic
+}
+
+/// What a listener does with what arrives.
+package enum ListenerTraffic: Sendable, Equatable {
+    case tls(TLSSettings)
+    case clear
+    /// Answers every clear request with 308 to https on this port.
+    case redirectToHTTPS(port: UInt16)
+}
+
+/// How a listener ends TLS.
+package struct TLSSettings: Sendable, Equatable {
+    package var certificates: [CertificateSettings]
+    /// The index into `certificates` that an unknown or missing name gets; nil: it is refused.
+    package var fallback: Int?
+    /// In order of preference, for ALPN.
+    package var protocols: [ApplicationProtocol]
+    package var tickets: Bool
+}
+
+/// A certificate chain and its key: paths of PEM files.
+package struct CertificateSettings: Sendable, Hashable {
+    package var certificate: String
+    package var key: String
+}
+
+/// A protocol that ALPN may agree on.
+package enum ApplicationProtocol: String, Sendable, CaseIterable {
+    case http11 = "http/1.1"
+    case http2 = "h2"
+}
