@@ -64,5 +64,6 @@ let package = Package(
         tests("Attestation", ["Attestation", "Crypto", "Encodings"]),
         tests("Crypto", ["Crypto", "Encodings"]),
         tests("HTTP", ["Buffers", "HTTP"]),
+        tests("Limits", ["Limits"]),
     ]
 )

@@ -17,7 +17,7 @@ package struct SlidingWindow: Sendable {
         geometry = WindowGeometry(window: window)
     }
 
-    /// What the window would answer at `time`, and what it answers if it may: admitted units are counted.
+    /// The window's answer at `time`; units with room are counted if `commits`, that is, if no other window refuses.
     package mutating func spend(_ cost: Int, at time: Int64, commits: Bool = true) -> WindowVerdict {
         let newest = max(geometry.bucket(at: time), buckets.last?.number ?? 0)
         forget(before: newest - Int64(WindowGeometry.count))
@@ -32,7 +32,7 @@ package struct SlidingWindow: Sendable {
         let oldest = buckets.first?.number ?? newest
         return WindowVerdict(
             isAdmitted: true,
-            remaining: limit - sum - (commits ? 0 : cost),
+            remaining: limit - sum,
             resetMilliseconds: milliseconds(from: time, to: geometry.end(of: oldest))
         )
     }
