@@ -1,0 +1,139 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Crypto
+import Encodings
+package import Glibc
+
+/// The private Redis of a gateway: its folder, its configuration and how to reach it.
+///
+/// Made by the supervisor before it spawns `arguments`; workers get the endpoint from the same folder. No TCP port, a
+/// socket of mode 600 in a folder of mode 700, one ACL user with a random password, every write on disk before its
+/// answer, no eviction.
+package struct EmbeddedRedis: Sendable {
+    /// The absolute path of the folder.
+    package let directory: String
+    package let endpoint: RedisEndpoint
+
+    /// The name that Redis knows us by.
+    private static let user = "sallyport"
+
+    /// Makes the folder, the password and the configuration; what exists is kept, the configuration is written again.
+    package init(preparing directory: String) throws(EmbeddedRedisProblem) {
+        try PrivateFiles.makeDirectory(directory)
+        let absolute = try PrivateFiles.absolutePath(directory)
+        let passwordPath = absolute + "/password"
+        if try PrivateFiles.read(passwordPath) == nil {
+            try PrivateFiles.write(Self.randomPassword(), to: passwordPath)
+        }
+        try self.init(reading: directory)
+        try PrivateFiles.write(configuration, to: configurationPath)
+    }
+
+    /// Reads what a supervisor prepared.
+    package init(reading directory: String) throws(EmbeddedRedisProblem) {
+        let absolute = try PrivateFiles.absolutePath(directory)
+        let socket = absolute + "/redis.sock"
+        // sun_path holds 108 bytes with the closing zero.
+        guard socket.utf8.count <= 107 else {
+            throw EmbeddedRedisProblem(path: socket, reason: "longer than a socket's path may be")
+        }
+        guard let password = try PrivateFiles.read(absolute + "/password"), password.utf8.count == 64 else {
+            throw EmbeddedRedisProblem(path: absolute + "/password", reason: "missing or damaged")
+        }
+        self.directory = absolute
+        endpoint = RedisEndpoint(
+            address: .unix(path: socket),
+            user: Self.user,
+            password: RedisPassword(password)
+        )
+    }
+
+    package var socketPath: String { directory + "/redis.sock" }
+    package var configurationPath: String { directory + "/redis.conf" }
+
+    /// What to spawn, the program's name first; it stays in the foreground and logs to its standard output.
+    package var arguments: [String] { ["redis-server", configurationPath] }
+
+    /// The path of `redis-server` in a search path such as `PATH`, nil where it is not installed.
+    package static func executable(searching path: String) -> String? {
+        for folder in path.split(separator: ":").map(String.init) + ["/usr/bin", "/usr/local/bin"] {
+            let candidate = folder + "/redis-server"
+            if unsafe access(candidate, X_OK) == 0 { return candidate }
+        }
+        return nil
+    }
+
+    /// The process that a supervisor which is gone left running in this folder, to be adopted instead of spawned.
+    package func runningProcess() -> pid_t? {
+        do {
+            guard let text = try PrivateFiles.read(directory + "/redis.pid"),
+                let process = pid_t(text.prefix { $0.isNumber }), process > 1
+            else { return nil }
+            // A process id may have been given to another: Redis works in its folder, hardly anything else does.
+            guard PrivateFiles.target(ofLink: "/proc/\(process)/cwd") == directory else { return nil }
+            return process
+        } catch {
+            return nil
+        }
+    }
+
+    /// Whether the server answers a PING now; blocks for 200 ms at most, so never on a loop.
+    package func isAnswering() -> Bool {
+        guard let password = endpoint.password else { return false }
+        return BlockingProbe.exchange(
+            socket: socketPath,
+            sending: "AUTH \(Self.user) \(password.text)\r\nPING\r\n",
+            expecting: "+OK\r\n+PONG\r\n"
+        )
+    }
+
+    private static func randomPassword() throws(EmbeddedRedisProblem) -> String {
+        do {
+            return Hex.encode(try SecretBytes(random: 32).copy())
+        } catch {
+            throw EmbeddedRedisProblem(path: "", reason: "no randomness")
+        }
+    }
+
+    private var configuration: String {
+        let hash = Hex.encode(SHA256.hash([UInt8]((endpoint.password?.text ?? "").utf8)).bytes)
+        return """
+            # Written by sallyport at each start; changes here are lost.
+            port 0
+            unixsocket \(quoted(socketPath))
+            unixsocketperm 600
+            dir \(quoted(directory))
+            pidfile \(quoted(directory + "/redis.pid"))
+            daemonize no
+            logfile ""
+            databases 1
+            save ""
+            appendonly yes
+            appendfsync always
+            no-appendfsync-on-rewrite no
+            aof-load-truncated yes
+            maxmemory-policy noeviction
+            user default off
+            user \(Self.user) on #\(hash) ~* &* +@all -@admin -flushall -flushdb -swapdb -keys +config|get
+
+            """
+    }
+
+    private func quoted(_ path: String) -> String {
+        var text = "\""
+        for character in path {
+            if character == "\"" || character == "\\" { text.append("\\") }
+            text.append(character)
+        }
+        return text + "\""
+    }
+}
+
+/// What stands in the way of the private Redis.
+package struct EmbeddedRedisProblem: Error, Equatable, CustomStringConvertible {
+    package let path: String
+    package let reason: String
+
+    package var description: String { path.isEmpty ? reason : "\(path): \(reason)" }
+}

@@ -1,0 +1,153 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// The registry's scripts; one tag `{registry}`, passed as the only key, under which they build all names.
+///
+///     {registry}:app:ID          hash: v version, j record, o organization
+///     {registry}:org:ID          hash: v version, j record
+///     {registry}:apps            sorted set of record ids by creation; {registry}:apps:ORG the same of one organization
+///     {registry}:orgs            sorted set of organizations by creation
+///     {registry}:ids, :names, :keys   App ID, `org/username`, key id → record id
+///     {registry}:site:ORIGIN     hash: record id → organization, for an origin or a domain
+///     {registry}:history:ID      stream of an app's or organization's history
+///     {registry}:sequence        the number of the last change
+///     {registry}:changes         stream of changes; an entry's id is its number
+///     {registry}:leases, :applied    workers by expiry, and the last change each has applied
+///     {registry}:uses            key id → when and from which network it was last used
+enum RegistryScripts {
+    /// The one key of every script.
+    static let tag = "{registry}"
+    /// Changes kept for workers to catch up; one that is further behind drops its cache and reads again.
+    static let changesKept = 10_000
+
+    /// Applies one change iff the version is the expected one and what it claims is free.
+    ///
+    /// ARGV[1] is JSON: kind, id, expect, record, organization, created, claim, release, list, sites, unlisted, events,
+    /// by, names. Answers {ok, sequence, version}, {conflict}, {taken, index, value} or {missing}.
+    static let change = RedisScript(
+        """
+        local p = KEYS[1]
+        local c = cjson.decode(ARGV[1])
+        local record = p .. ':' .. c.kind .. ':' .. c.id
+        local version = tonumber(redis.call('HGET', record, 'v') or '0')
+        if version ~= c.expect then return { 'conflict' } end
+        if c.kind == 'app' and redis.call('EXISTS', p .. ':org:' .. c.organization) == 0 then return { 'missing' } end
+        for _, x in ipairs(c.claim) do
+          local owner = redis.call('HGET', p .. ':' .. x[1], x[2])
+          if owner and owner ~= c.id then return { 'taken', x[1], x[2] } end
+        end
+        version = version + 1
+        redis.call('HSET', record, 'v', version, 'j', c.record, 'o', c.organization)
+        for _, x in ipairs(c.release) do
+          if redis.call('HGET', p .. ':' .. x[1], x[2]) == c.id then redis.call('HDEL', p .. ':' .. x[1], x[2]) end
+          if x[1] == 'keys' then redis.call('HDEL', p .. ':uses', x[2]) end
+        end
+        for _, x in ipairs(c.claim) do redis.call('HSET', p .. ':' .. x[1], x[2], c.id) end
+        for _, site in ipairs(c.unlisted) do redis.call('HDEL', p .. ':site:' .. site, c.id) end
+        for _, site in ipairs(c.sites) do redis.call('HSET', p .. ':site:' .. site, c.id, c.organization) end
+        if version == 1 then
+          for _, list in ipairs(c.lists) do redis.call('ZADD', p .. ':' .. list, c.created, c.id) end
+        end
+        for _, event in ipairs(c.events) do
+          redis.call('XADD', p .. ':history:' .. c.id, '*', 'event', event[1], 'by', c.by, 'details', event[2])
+        end
+        local sequence = redis.call('INCR', p .. ':sequence')
+        redis.call('XADD', p .. ':changes', 'MAXLEN', '\(changesKept)', sequence .. '-0',
+          'kind', c.kind, 'id', c.id, 'organization', c.organization, 'sites', c.touched)
+        return { 'ok', sequence, version }
+        """
+    )
+
+    /// Reads one app by an index: ARGV `app`, `ids`, `names` or `keys`, and the value.
+    ///
+    /// Answers {record id, version, record, organization's record} or {}.
+    static let fetch = RedisScript(
+        """
+        local p = KEYS[1]
+        local id = ARGV[2]
+        if ARGV[1] ~= 'app' then id = redis.call('HGET', p .. ':' .. ARGV[1], id) end
+        if not id then return {} end
+        local r = redis.call('HMGET', p .. ':app:' .. id, 'v', 'j', 'o')
+        if not r[1] then return {} end
+        return { id, r[1], r[2], redis.call('HGET', p .. ':org:' .. r[3], 'j') }
+        """
+    )
+
+    /// Reads a page of records.
+    ///
+    /// ARGV: kind, list, first, last. Answers {version, record, …}.
+    static let page = RedisScript(
+        """
+        local p = KEYS[1]
+        local reply = {}
+        for _, id in ipairs(redis.call('ZRANGE', p .. ':' .. ARGV[2], ARGV[3], ARGV[4])) do
+          local r = redis.call('HMGET', p .. ':' .. ARGV[1] .. ':' .. id, 'v', 'j')
+          reply[#reply + 1] = r[1]
+          reply[#reply + 1] = r[2]
+        end
+        return reply
+        """
+    )
+
+    /// Registers or renews a worker's lease: ARGV worker, last change applied (empty at the start), length in ms.
+    ///
+    /// The lease grows only while the worker has applied everything: one that renews but hears no changes must run out.
+    /// Answers {extended, sequence, now in ms}.
+    static let lease = RedisScript(
+        """
+        local p, worker = KEYS[1], ARGV[1]
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local sequence = tonumber(redis.call('GET', p .. ':sequence') or '0')
+        local applied = tonumber(ARGV[2]) or sequence
+        local extended = 0
+        if applied >= sequence then
+          extended = 1
+          redis.call('ZADD', p .. ':leases', now + ARGV[3], worker)
+        end
+        redis.call('HSET', p .. ':applied', worker, applied)
+        local dead = redis.call('ZRANGEBYSCORE', p .. ':leases', '-inf', now - 60000, 'LIMIT', 0, 16)
+        for _, other in ipairs(dead) do
+          redis.call('ZREM', p .. ':leases', other)
+          redis.call('HDEL', p .. ':applied', other)
+        end
+        return { extended, sequence, now }
+        """
+    )
+
+    /// Ends a worker's lease: ARGV worker.
+    static let endLease = RedisScript(
+        """
+        redis.call('ZREM', KEYS[1] .. ':leases', ARGV[1])
+        redis.call('HDEL', KEYS[1] .. ':applied', ARGV[1])
+        return 1
+        """
+    )
+
+    /// Names the live workers that have not applied change ARGV[1]: {now in ms, worker, expiry in ms, …}.
+    static let waiting = RedisScript(
+        """
+        local p = KEYS[1]
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        local reply = { now }
+        local live = redis.call('ZRANGEBYSCORE', p .. ':leases', '(' .. now, '+inf', 'WITHSCORES')
+        for i = 1, #live, 2 do
+          local applied = tonumber(redis.call('HGET', p .. ':applied', live[i]) or '-1')
+          if applied < tonumber(ARGV[1]) then
+            reply[#reply + 1] = live[i]
+            reply[#reply + 1] = tonumber(live[i + 1])
+          end
+        end
+        return reply
+        """
+    )
+
+    /// Notes the last use of a key that still exists: ARGV key id, time and network.
+    static let noteUse = RedisScript(
+        """
+        if redis.call('HEXISTS', KEYS[1] .. ':keys', ARGV[1]) == 0 then return 0 end
+        return redis.call('HSET', KEYS[1] .. ':uses', ARGV[1], ARGV[2])
+        """
+    )
+}
