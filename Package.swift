@@ -59,7 +59,11 @@ let package = Package(
                 "Transport",
             ]
         ),
-        .executableTarget(name: "sallyport", dependencies: ["Attestation", "Gateway"], swiftSettings: house),
+        .executableTarget(
+            name: "sallyport",
+            dependencies: ["Attestation", "Encodings", "Gateway"],
+            swiftSettings: house
+        ),
 
         tests("Attestation", ["Attestation", "Crypto", "Encodings"]),
         tests("Crypto", ["Crypto", "Encodings"]),

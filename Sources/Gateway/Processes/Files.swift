@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Glibc
+import Telemetry
 
 /// Small questions about files, asked at start and by the command line; never on the loop.
 package enum Files {
@@ -49,6 +50,9 @@ package enum Files {
 /// Why a file could not be read.
 package struct FileFault: Error, Equatable {
     package let errno: CInt
+
+    /// The system's words.
+    package var message: String { systemMessage(errno) }
 }
 
 /// What changes when a file is written or replaced.

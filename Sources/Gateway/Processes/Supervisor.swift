@@ -52,7 +52,7 @@ package final class Supervisor {
         do {
             let slots = try Slots(state.paths, workers: plan.workers, owner: plan.account)
             self.metrics = SupervisorMetrics(slots.supervisor)
-            if plan.redis != nil { children.append(SupervisedChild(role: .redis, slot: nil, now: now)) }
+            if plan.redis { children.append(SupervisedChild(role: .redis, slot: nil, now: now)) }
             children.append(SupervisedChild(role: .control, slot: slots.control, now: now))
             for (index, slot) in slots.workers.enumerated() {
                 children.append(SupervisedChild(role: .worker(index), slot: slot, now: now))
@@ -122,7 +122,7 @@ package final class Supervisor {
             channel: channel,
             admin: isControl ? adminListener : nil,
             metrics: isControl ? metricsListener : nil,
-            command: role == .redis ? plan.redis ?? [] : []
+            command: []
         )
     }
 

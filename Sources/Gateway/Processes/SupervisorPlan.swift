@@ -27,8 +27,8 @@ package struct SupervisorPlan: Sendable {
     package var stateDirectory: String
     package var account: Account?
     package var drain: Duration
-    /// The command line of the embedded Redis; nil when another Redis is used.
-    package var redis: [String]?
+    /// Whether the supervisor runs a private Redis.
+    package var redis: Bool
     package var log: Log
 
     package init(
@@ -40,7 +40,7 @@ package struct SupervisorPlan: Sendable {
         stateDirectory: String,
         account: Account?,
         drain: Duration,
-        redis: [String]?,
+        redis: Bool,
         log: Log
     ) {
         self.configuration = configuration

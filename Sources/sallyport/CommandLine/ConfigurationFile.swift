@@ -1,0 +1,61 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Gateway
+
+/// Finds the gateway's file, and through it the admin socket.
+enum ConfigurationFile {
+    /// Where the file is looked for when nobody names it.
+    static let places = ["sallyport.yaml", "config/sallyport.yaml", "/etc/sallyport/sallyport.yaml"]
+
+    /// The file that the invocation means.
+    static func path(for invocation: Invocation) throws(CommandFailure) -> String {
+        if let named = invocation["--config"] ?? invocation.environment["SALLYPORT_CONFIG"], !named.isEmpty {
+            return named
+        }
+        if let found = places.first(where: { Files.exists($0) }) { return found }
+        throw CommandFailure(
+            exit: .usage,
+            code: "no_configuration",
+            message: "no configuration file: looked for \(places.joined(separator: ", "))",
+            nextSteps: ["give --config FILE or set SALLYPORT_CONFIG"]
+        )
+    }
+
+    /// Reads the file with the code that `run` and reload use.
+    static func load(for invocation: Invocation) throws(CommandFailure) -> Configuration {
+        let path = try path(for: invocation)
+        do {
+            return try Configuration.load(path: path, environment: invocation.environment)
+        } catch {
+            throw problems(error, in: path)
+        }
+    }
+
+    /// The path of the admin socket: `SALLYPORT_ADMIN` or what the file says.
+    static func adminSocket(for invocation: Invocation) throws(CommandFailure) -> String {
+        if let named = invocation.environment["SALLYPORT_ADMIN"], !named.isEmpty {
+            return named.hasPrefix("unix:") ? String(named.dropFirst(5)) : named
+        }
+        switch try load(for: invocation).admin.address {
+        case .unix(let path): return path
+        case .tcp(let host, let port):
+            throw CommandFailure(
+                exit: .notReachable,
+                code: "admin_not_local",
+                message: "the admin listener is \(host):\(port); the command line speaks over a Unix socket",
+                nextSteps: ["set admin.address to unix:state/admin.sock"]
+            )
+        }
+    }
+
+    private static func problems(_ error: ConfigurationProblems, in path: String) -> CommandFailure {
+        let count = error.problems.count
+        return CommandFailure(
+            exit: .refused,
+            code: "configuration_invalid",
+            message: "\(path): \(count) problem\(count == 1 ? "" : "s")",
+            details: error.problems.map(\.description)
+        )
+    }
+}

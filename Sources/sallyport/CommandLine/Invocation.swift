@@ -1,0 +1,38 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// A verb with what was written for it.
+struct Invocation: Sendable {
+    let command: Command
+    let operands: [String]
+    /// Values by option name, in the order written; a switch has one empty value.
+    let values: [String: [String]]
+    let environment: [String: String]
+
+    /// The value of an option, or nil.
+    subscript(_ option: String) -> String? { values[option]?.last }
+
+    /// All values of an option that may be repeated.
+    func all(_ option: String) -> [String] { values[option] ?? [] }
+
+    /// Whether a switch was given.
+    func has(_ option: String) -> Bool { values[option] != nil }
+
+    var wantsJSON: Bool { has("--json") }
+
+    /// The app the verb is about.
+    func app() throws(CommandFailure) -> String {
+        if let named = self["--app"] ?? environment["SALLYPORT_APP"], !named.isEmpty { return named }
+        throw .usage("which app? give --app APP or set SALLYPORT_APP", seeHelpOf: command.name)
+    }
+
+    /// A whole number within `range`.
+    func integer(_ option: String, in range: ClosedRange<Int>) throws(CommandFailure) -> Int? {
+        guard let text = self[option] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            let bounds = "\(range.lowerBound) to \(range.upperBound)"
+            throw .usage("\(option) takes a whole number from \(bounds), not \"\(text)\"", seeHelpOf: command.name)
+        }
+        return number
+    }
+}

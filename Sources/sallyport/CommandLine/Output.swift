@@ -1,0 +1,87 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+import Gateway
+
+/// What a verb prints: the gateway's JSON as it came, or lines for people.
+enum Output {
+    /// Prints `answer` as JSON when asked to, else what `lines` makes of it.
+    static func show(_ answer: JSONValue, for invocation: Invocation, _ lines: (JSONValue) -> String) {
+        Terminal.print(invocation.wantsJSON ? json(answer) : lines(answer))
+    }
+
+    /// Prints why a verb failed: on standard output as one object with `--json`, else on standard error.
+    static func show(_ failure: CommandFailure, asJSON: Bool) {
+        guard asJSON else { return Terminal.complain(text(failure)) }
+        Terminal.print(
+            json(
+                .members([
+                    ("error", .string(failure.code)),
+                    ("message", .string(failure.message)),
+                    ("details", .array(failure.details.map(JSONValue.string))),
+                    ("next_steps", .array(failure.nextSteps.map(JSONValue.string))),
+                ])
+            )
+        )
+    }
+
+    static func text(_ failure: CommandFailure) -> String {
+        var text = "sallyport: \(failure.message)\n"
+        for detail in failure.details { text += "  \(detail)\n" }
+        for step in failure.nextSteps { text += "  try: \(step)\n" }
+        return text
+    }
+
+    static func json(_ value: JSONValue) -> String {
+        var writer = JSONWriter()
+        writer.value(value)
+        return writer.text + "\n"
+    }
+
+    /// Rows under headings, each column as wide as its widest cell; `empty` when there are no rows.
+    static func table(_ headings: [String], _ rows: [[String]], empty: String) -> String {
+        guard !rows.isEmpty else { return empty + "\n" }
+        var widths = headings.map(\.count)
+        for row in rows {
+            for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }
+        }
+        return ([headings] + rows).map { row in
+            var line = ""
+            for (column, cell) in row.enumerated() {
+                let isLast = column == row.count - 1
+                line += cell + (isLast ? "" : String(repeating: " ", count: widths[column] - cell.count + 2))
+            }
+            return line + "\n"
+        }.joined()
+    }
+}
+
+extension JSONValue {
+    /// An object of these members, in this order.
+    static func members(_ members: [(String, JSONValue)]) -> JSONValue {
+        var object = JSONObject()
+        for (name, value) in members { object.set(name, value) }
+        return .object(object)
+    }
+
+    /// The text of a member, or a dash.
+    func text(_ name: String) -> String {
+        switch self[name] {
+        case .string(let text)?: text.isEmpty ? "-" : text
+        case .number(let number)?: number.text
+        case .bool(let truth)?: truth ? "yes" : "no"
+        default: "-"
+        }
+    }
+
+    /// The texts of a member that is an array.
+    func texts(_ name: String) -> [String] {
+        (self[name]?.array ?? []).compactMap(\.string)
+    }
+
+    /// The elements of a member that is an array.
+    func items(_ name: String) -> [JSONValue] {
+        self[name]?.array ?? []
+    }
+}

@@ -1,0 +1,98 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+import Gateway
+
+/// Apps: the credentials of an organization.
+enum AppCommands {
+    static let all: [Command] = [
+        Command(
+            words: ["apps", "create"],
+            summary: "make an app of an organization",
+            options: [
+                Option(name: "--name", value: "NAME", help: "a name for people", isRequired: true),
+                Option(name: "--org", value: "ORG", help: "the organization", isRequired: true),
+                Option(name: "--username", value: "U", help: "its name within the organization; else made from NAME"),
+                Option(name: "--id", value: "APP", help: "the App ID, app_…; else made up"),
+                Option(
+                    name: "--dialect",
+                    value: "D",
+                    help: "offlineid (when not given), vouch or appengine",
+                    mayRepeat: true
+                ),
+            ] + Option.remote,
+            run: create
+        ),
+        Command(
+            words: ["apps", "list"],
+            summary: "list apps",
+            options: [Option(name: "--org", value: "ORG", help: "only of this organization")] + Option.remote,
+            run: list
+        ),
+        Command(words: ["apps", "show"], summary: "show one app whole", options: [.app] + Option.remote, run: show),
+        Command(
+            words: ["apps", "disable"],
+            summary: "refuse every request that names it, from the next one on",
+            options: [.app] + Option.remote,
+            run: { invocation throws(CommandFailure) in try set(false, invocation) }
+        ),
+        Command(
+            words: ["apps", "enable"],
+            summary: "let it in again",
+            options: [.app] + Option.remote,
+            run: { invocation throws(CommandFailure) in try set(true, invocation) }
+        ),
+    ]
+
+    @Sendable private static func create(_ invocation: Invocation) throws(CommandFailure) {
+        var members: [(String, JSONValue)] = [
+            ("name", .string(invocation["--name"] ?? "")), ("organization", .string(invocation["--org"] ?? "")),
+        ]
+        if let username = invocation["--username"] { members.append(("username", .string(username))) }
+        if let id = invocation["--id"] { members.append(("app_id", .string(id))) }
+        let dialects = invocation.all("--dialect")
+        if !dialects.isEmpty { members.append(("dialects", .array(dialects.map(JSONValue.string)))) }
+        let answer = try RemoteGateway(for: invocation).call("POST", "/apps", .members(members))
+        Output.show(answer, for: invocation, Change.line)
+    }
+
+    @Sendable private static func list(_ invocation: Invocation) throws(CommandFailure) {
+        let query = invocation["--org"].map { "?organization=\($0.asPathSegment)" } ?? ""
+        let answer = try RemoteGateway(for: invocation).call("GET", "/apps\(query)")
+        Output.show(answer, for: invocation, table)
+    }
+
+    static func table(_ answer: JSONValue) -> String {
+        let rows = answer.items("apps").map { row in
+            [
+                row.text("app_id"), row.text("organization"), row.text("username"), row.text("name"),
+                row["enabled"]?.bool == false ? "disabled" : "enabled", row.text("check"),
+            ]
+        }
+        return Output.table(
+            ["APP ID", "ORG", "USERNAME", "NAME", "STATE", "CHECK"],
+            rows,
+            empty: "no apps; make one: sallyport apps create --org ORG --name NAME"
+        )
+    }
+
+    @Sendable private static func show(_ invocation: Invocation) throws(CommandFailure) {
+        let answer = try RemoteGateway(for: invocation).call("GET", "/apps/\(invocation.app().asPathSegment)")
+        Output.show(answer, for: invocation) { answer in
+            var text = StatusCommands.appLines(answer)
+            for list in ["origins", "domains"] {
+                let entries = answer.texts(list)
+                text += "\n  \(list): \(entries.isEmpty ? "none" : "")\n"
+                for entry in entries { text += "    \(entry)\n" }
+            }
+            return text
+        }
+    }
+
+    private static func set(_ enabled: Bool, _ invocation: Invocation) throws(CommandFailure) {
+        let target = "/apps/\(try invocation.app().asPathSegment)"
+        let body = JSONValue.members([("enabled", .bool(enabled))])
+        Output.show(try RemoteGateway(for: invocation).call("PATCH", target, body), for: invocation, Change.line)
+    }
+}

@@ -1,0 +1,98 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+import Gateway
+
+/// Organizations: the tenants.
+enum OrganizationCommands {
+    private static let id = Operand(name: "ORG", help: "its id: lower-case letters, digits and -")
+
+    static let all: [Command] = [
+        Command(
+            words: ["orgs", "create"],
+            summary: "make an organization",
+            operands: [id],
+            options: [Option(name: "--name", value: "NAME", help: "a name for people; else the id")] + Option.remote,
+            run: create
+        ),
+        Command(words: ["orgs", "list"], summary: "list organizations", options: Option.remote, run: list),
+        Command(
+            words: ["orgs", "show"],
+            summary: "show one organization and its apps",
+            operands: [id],
+            options: Option.remote,
+            run: show
+        ),
+        Command(
+            words: ["orgs", "disable"],
+            summary: "refuse every app of it from the next request on",
+            operands: [id],
+            options: Option.remote,
+            run: { invocation throws(CommandFailure) in try set(false, invocation) }
+        ),
+        Command(
+            words: ["orgs", "enable"],
+            summary: "let its apps in again",
+            operands: [id],
+            options: Option.remote,
+            run: { invocation throws(CommandFailure) in try set(true, invocation) }
+        ),
+    ]
+
+    @Sendable private static func create(_ invocation: Invocation) throws(CommandFailure) {
+        let id = invocation.operands[0]
+        let body = JSONValue.members([("id", .string(id)), ("name", .string(invocation["--name"] ?? id))])
+        let answer = try RemoteGateway(for: invocation).call("POST", "/organizations", body)
+        Output.show(answer, for: invocation, Change.line)
+    }
+
+    @Sendable private static func list(_ invocation: Invocation) throws(CommandFailure) {
+        let answer = try RemoteGateway(for: invocation).call("GET", "/organizations")
+        Output.show(answer, for: invocation) { answer in
+            let rows = answer.items("organizations").map { row in
+                [
+                    row.text("id"), row.text("name"), row["enabled"]?.bool == false ? "disabled" : "enabled",
+                    row.text("created_at"),
+                ]
+            }
+            return Output.table(
+                ["ID", "NAME", "STATE", "CREATED"],
+                rows,
+                empty: "no organizations; make one: sallyport orgs create ORG"
+            )
+        }
+    }
+
+    @Sendable private static func show(_ invocation: Invocation) throws(CommandFailure) {
+        let target = "/organizations/\(invocation.operands[0].asPathSegment)"
+        let answer = try RemoteGateway(for: invocation).call("GET", target)
+        Output.show(answer, for: invocation) { answer in
+            HelpText.columns([
+                ("id", answer.text("id")), ("name", answer.text("name")),
+                ("state", answer["enabled"]?.bool == false ? "disabled" : "enabled"),
+                ("created", answer.text("created_at")),
+            ]) + "\n" + AppCommands.table(answer)
+        }
+    }
+
+    private static func set(_ enabled: Bool, _ invocation: Invocation) throws(CommandFailure) {
+        let target = "/organizations/\(invocation.operands[0].asPathSegment)"
+        let body = JSONValue.members([("enabled", .bool(enabled))])
+        Output.show(try RemoteGateway(for: invocation).call("PATCH", target, body), for: invocation, Change.line)
+    }
+}
+
+/// How the answer to a change is told.
+enum Change {
+    /// The gateway's sentence, with the rest that it wants people to know.
+    static func line(_ answer: JSONValue) -> String {
+        var text = answer.text("message") + "\n"
+        for warning in answer.texts("warnings") { text += "  warning: \(warning)\n" }
+        for step in answer.texts("next_steps") { text += "  next: \(step)\n" }
+        if answer["confirmed"]?.bool == false {
+            text += "  not confirmed by every worker yet; in effect by \(answer.text("effective_by"))\n"
+        }
+        return text
+    }
+}
