@@ -211,7 +211,7 @@ extension Certificate {
         var extensions: [Extension] = []
         while !list.isAtEnd {
             var fields = try list.read(.sequence).cursor
-            let identifier = OID(contents: try fields.read(.objectIdentifier).bytes)
+            let identifier = try fields.read(.objectIdentifier).identifier()
             let isCritical = try fields.readIf(.boolean)?.booleanTolerant() ?? false
             let value = try fields.read(.octetString).bytes
             try fields.finish()
@@ -226,7 +226,7 @@ extension Certificate {
     /// Parameters must be absent or NULL; a genuine StrongBox writes NULL with ECDSA.
     private static func algorithm(_ element: DERElement) throws(DERError) -> SignatureAlgorithm? {
         var fields = element.cursor
-        let name = OID(contents: try fields.read(.objectIdentifier).bytes)
+        let name = try fields.read(.objectIdentifier).identifier()
         let parameters = fields.isAtEnd ? nil : try fields.next()
         try fields.finish()
         guard parameters == nil || parameters?.encoded == DERWriter.null else { return nil }

@@ -31,8 +31,12 @@ enum KeyParts {
             guard let parameters, let kind = curve(parameters) else { throw CryptoError.unsupportedKey }
             return .curve(kind, Array(spki[bits]))
         }
-        if name.identifies(.ed25519) { return .edwards(Array(spki[bits])) }
+        if name.identifies(.ed25519) {
+            guard parameters == nil else { throw CryptoError.malformedKey }
+            return .edwards(Array(spki[bits]))
+        }
         guard name.identifies(.rsaEncryption) else { throw CryptoError.unsupportedKey }
+        guard parameters == nil || parameters?.encoded == DERWriter.null else { throw CryptoError.malformedKey }
         var numbers = try DERCursor.only(.sequence, in: Array(spki[bits])).cursor
         let modulus = try numbers.read(.integer).magnitude()
         let exponent = try numbers.read(.integer).magnitude()

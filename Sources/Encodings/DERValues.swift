@@ -53,6 +53,18 @@ extension DERElement {
         return (contents.lowerBound + 1)..<contents.upperBound
     }
 
+    /// The value of an OBJECT IDENTIFIER whose components are complete and in their shortest form (X.690 8.19.2).
+    package func identifier() throws(DERError) -> OID {
+        let bytes = buffer[contents]
+        guard tag == .objectIdentifier, let last = bytes.last, last < 128 else { throw .illegalValue }
+        var isStart = true
+        for byte in bytes {
+            guard !isStart || byte != 0x80 else { throw .illegalValue }
+            isStart = byte < 128
+        }
+        return OID(contents: Array(bytes))
+    }
+
     /// Whether this is an OBJECT IDENTIFIER of these contents.
     package func identifies(_ identifier: OID) -> Bool {
         tag == .objectIdentifier && buffer[contents].elementsEqual(identifier.contents)

@@ -199,5 +199,47 @@ package enum BuiltInTrust {
 
             """
         ),
+        (
+            "bundle.json",
+            """
+            {
+              "format": 1,
+              "version": "2026-06-01",
+              "roots": [
+                {
+                  "file": "apple-app-attestation-root-ca.pem",
+                  "for": "apple",
+                  "sha256": "1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932"
+                },
+                {
+                  "file": "google-hardware-attestation-root-ecdsa-p384-2025.pem",
+                  "for": "android",
+                  "sha256": "6d9db4ce6c5c0b293166d08986e05774a8776ceb525d9e4329520de12ba4bcc0"
+                },
+                {
+                  "file": "google-hardware-attestation-root-rsa-2016.pem",
+                  "for": "android",
+                  "sha256": "c1984a3ef45c1e2a918551de10603c86f7051b2249c4891cae3230eabd0c97d5"
+                },
+                {
+                  "file": "google-hardware-attestation-root-rsa-2019.pem",
+                  "for": "android",
+                  "sha256": "1ef1a04b8ba58ab94589ac498c8982a783f24ea7307e0159a0c3a73b377d87cc"
+                },
+                {
+                  "file": "google-hardware-attestation-root-rsa-2021.pem",
+                  "for": "android",
+                  "sha256": "ab6641178a36e179aa0c1cdddf9a16eb45fa20943e2b8cd7c7c05c26cf8b487a"
+                },
+                {
+                  "file": "google-hardware-attestation-root-rsa-2022.pem",
+                  "for": "android",
+                  "sha256": "cedb1cb6dc896ae5ec797348bce9286753c2b38ee71ce0fbe34a9a1248800dfc"
+                }
+              ]
+            }
+
+            """
+        ),
     ]
 }

@@ -1,0 +1,48 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// For how long one app takes proofs of a lab's authorities: timed, never for a production app, never more than `development`.
+package struct LabTrust: Sendable {
+    /// The longest time that lab trust may be switched on for: a week.
+    package static let longestHours = 168
+
+    /// Why lab trust was not switched on.
+    package enum Refusal: Error, Equatable {
+        /// The app is marked as production.
+        case productionApp
+        /// No hours, or more than a week of them.
+        case hours
+    }
+
+    /// The lab's authorities.
+    package let anchors: TrustAnchors
+    /// The lab's Play Integrity keys.
+    package let playKeys: PlayIntegrityKeys?
+    /// When it ends.
+    package let until: Moment
+
+    /// Lab trust for `hours` from `now`.
+    package init(
+        anchors: TrustAnchors,
+        playKeys: PlayIntegrityKeys?,
+        hours: Int,
+        from now: Moment,
+        isProduction: Bool
+    ) throws(Refusal) {
+        guard !isProduction else { throw .productionApp }
+        guard (1...Self.longestHours).contains(hours) else { throw .hours }
+        self.anchors = anchors
+        self.playKeys = playKeys
+        until = now.adding(seconds: Int64(hours) * 3_600)
+    }
+
+    /// The vendors' anchors, and the lab's beside them while this is in force for an app that is not production.
+    package func anchors(beside vendor: TrustAnchors, at now: Moment, isProduction: Bool) -> TrustAnchors {
+        isInForce(at: now, isProduction: isProduction) ? vendor.adding(lab: anchors) : vendor
+    }
+
+    /// Whether it counts: asked at every proof, because an app may be marked as production meanwhile.
+    package func isInForce(at now: Moment, isProduction: Bool) -> Bool {
+        !isProduction && now < until
+    }
+}
