@@ -2,12 +2,14 @@
 # Licensed under the Apache License, Version 2.0.
 """The real binary under test: started with a configuration, driven by its own command line, watched through /proc."""
 import dataclasses
+import http.client
 import json
 import os
 import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -221,9 +223,30 @@ class Gateway:
             app.key, app.key_id = self.create_key(app)
         return app
 
+    def create_app_by_admin(self, name, organization):
+        """An app with two keys, made fast: for tests that need thousands."""
+        made = self.admin("POST", "/apps", {"name": name, "organization": organization})
+        app = first(made, "app_id")
+        keys = [first(self.admin("POST", "/apps/%s/api-keys" % app, {"name": "k%d" % i}), "key") for i in range(2)]
+        return app, keys
+
     def create_key(self, app, name="server"):
         made = self.cli("keys", "create", "--app", app.id, "--name", name)
         return first(made, "key", "secret", "api_key"), first(made, "key_id", "id")
+
+    def admin(self, method, target, body=None):
+        """One request on the admin socket: what a command does, without starting one."""
+        client = http.client.HTTPConnection("localhost", timeout=30)
+        client.sock = socket.socket(socket.AF_UNIX)
+        client.sock.connect(self.configuration["admin"]["address"].removeprefix("unix:"))
+        try:
+            client.request(method, "/admin/v1" + target, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
+            answer = client.getresponse()
+            value = json.loads(answer.read())
+            assert answer.status < 300, "%s %s: %d %s" % (method, target, answer.status, value)
+            return value
+        finally:
+            client.close()
 
     # -- requests ------------------------------------------------------------------------
     def wire(self, tls=False, **options):
