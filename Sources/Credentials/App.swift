@@ -73,11 +73,21 @@ package final class App: Sendable {
         return origins.contains(normal.utf8.span)
     }
 
+    /// Whether a page of this origin is on a listed domain (dialect C); allocates as `allowsOrigin` does.
+    package func allowsSite(_ origin: Span<UInt8>) -> Bool {
+        if domains.isEmpty { return false }
+        if SiteNormalizer.isNormalOrigin(origin) { return DomainRule.isListed(normalOrigin: origin, in: domains) }
+        guard let text = origin.text, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
+            return false
+        }
+        return DomainRule.isListed(normalOrigin: normal.utf8.span, in: domains)
+    }
+
     /// Judges a presented key: its checksum, its id, then its keyed hash in constant time. Allocates nothing.
     package func verify(_ key: Span<UInt8>, with peppers: PepperRing) -> KeyVerdict {
         guard let parsed = APIKeyText(parsing: key) else { return .malformed }
         for candidate in keys where candidate.matches(parsed) {
-            return peppers.matches(candidate.secret, message: key) ? .valid(candidate.id) : .invalid
+            return peppers.matches(candidate.secret, .apiKey, message: key) ? .valid(candidate.id) : .invalid
         }
         return .unknown
     }

@@ -17,7 +17,7 @@ package struct ByteSet: Sendable {
         var slots = [UInt32](repeating: 0, count: size)
         for text in texts {
             let bytes = Array(text.utf8)
-            var slot = Int(truncatingIfNeeded: bytes.span.tableHash) & (size - 1)
+            var slot = Int(truncatingIfNeeded: bytes.span.tableHash(from: ByteSet.seed)) & (size - 1)
             while slots[slot] != 0 { slot = (slot + 1) & (size - 1) }
             strings.append(bytes)
             slots[slot] = UInt32(strings.count)
@@ -30,13 +30,26 @@ package struct ByteSet: Sendable {
 
     /// Whether exactly these bytes are in the set.
     package func contains(_ bytes: Span<UInt8>) -> Bool {
+        contains(bytes, followedBy: "")
+    }
+
+    /// Whether the bytes and then `ending` are in the set as one string.
+    package func contains(_ bytes: Span<UInt8>, followedBy ending: String) -> Bool {
         if strings.isEmpty { return false }
-        var slot = Int(truncatingIfNeeded: bytes.tableHash) & (slots.count - 1)
+        let hash = ending.utf8.span.tableHash(from: bytes.tableHash(from: ByteSet.seed))
+        var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         while slots[slot] != 0 {
             let candidate = strings[Int(slots[slot]) - 1]
-            if candidate.span.equals(bytes) { return true }
+            let span = candidate.span
+            if span.count == bytes.count + ending.utf8.count, span.extracting(first: bytes.count).equals(bytes),
+                span.extracting(droppingFirst: bytes.count).equals(ending)
+            {
+                return true
+            }
             slot = (slot + 1) & (slots.count - 1)
         }
         return false
     }
+
+    private static let seed: UInt64 = 0xcbf2_9ce4_8422_2325
 }

@@ -19,10 +19,19 @@ extension Span where Element == UInt8 {
         return true
     }
 
+    /// Whether these bytes begin with those of `text`.
+    @inline(__always)
+    package func starts(_ text: String) -> Bool {
+        let other = text.utf8.span
+        guard count >= other.count else { return false }
+        for index in other.indices where self[index] != other[index] { return false }
+        return true
+    }
+
     /// FNV-1a over the bytes: for tables whose keys an outsider cannot choose (they are configured), never for others.
     @inline(__always)
-    package var tableHash: UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    func tableHash(from seed: UInt64) -> UInt64 {
+        var hash = seed
         for index in indices { hash = (hash ^ UInt64(self[index])) &* 0x0000_0100_0000_01b3 }
         return hash
     }

@@ -9,11 +9,11 @@ package enum AppNaming: Sendable, Equatable {
     case appID
     /// By `orgid` and the `appId` field, a username or a record id.
     case organizationAndName
-    /// By the id inside the API key.
+    /// By the id inside the API key, which is well formed.
     case apiKey
     /// By the route's own `app:`.
     case route
-    /// Only a token can name it.
+    /// Only the bearer token can name it.
     case token
     case refused(Refusal)
 
@@ -23,7 +23,47 @@ package enum AppNaming: Sendable, Equatable {
         dialect: Dialect,
         routeNamesApp: Bool
     ) -> AppNaming {
-        .refused(Refusal(.invalidApp))
+        if presented.isAmbiguous { return .refused(Refusal(.ambiguousCredentials)) }
+        switch dialect {
+        case .offlineid:
+            if presented.has(.appID) {
+                return isAppID(presented.appID) ? .appID : .refused(.unknownApp(in: dialect))
+            }
+        case .appengine:
+            if presented.has(.appName) {
+                guard presented.has(.organization) else { return .refused(Refusal(.missingOrganization)) }
+                return .organizationAndName
+            }
+        case .vouch: break
+        }
+        if presented.has(.apiKey), APIKeyText(parsing: presented.apiKey) != nil { return .apiKey }
+        if routeNamesApp { return .route }
+        if presented.has(.authorization) { return .token }
+        return .refused(unnamed(presented, dialect: dialect))
+    }
+
+    private static func unnamed(_ presented: borrowing PresentedCredentials, dialect: Dialect) -> Refusal {
+        if presented.has(.apiKey) {
+            return Refusal(
+                .appCredentialsRequired,
+                missing: .credential,
+                reason: "malformed_key",
+                nextSteps: [NextSteps.mistypedKey]
+            )
+        }
+        switch dialect {
+        case .offlineid: return .unknownApp(in: dialect)
+        case .appengine where !presented.has(.organization): return Refusal(.missingOrganization)
+        case .appengine, .vouch:
+            return Refusal(.appCredentialsRequired, missing: .credential, nextSteps: [NextSteps.serverKey])
+        }
+    }
+
+    /// `app_` and 1 to 60 letters or digits.
+    private static func isAppID(_ bytes: Span<UInt8>) -> Bool {
+        guard (5...64).contains(bytes.count), bytes.starts("app_") else { return false }
+        for index in 4..<bytes.count where !Base62.isDigit(bytes[index]) { return false }
+        return true
     }
 }
 

@@ -4,64 +4,165 @@
 /// May this request speak for this app: one table, read top to bottom; falling off it is a refusal.
 package enum CredentialTable {
     /// Judges one request. Synchronous; allocates only when it refuses.
+    ///
+    /// `named` is how the app was named, so that an app that an API key cannot name reads as a bad key.
     package static func judge(
         _ presented: borrowing PresentedCredentials,
         access: RouteAccess,
-        app: AppLookup,
+        app lookup: AppLookup,
+        named: AppNaming,
         dialect: Dialect,
         peppers: PepperRing,
         token: TokenEvidence = .unchecked,
         now: Int64
     ) -> Judgement {
-        .refused(Refusal(.invalidApp))
+        guard case .restricted(let rules) = access else { return .open }
+        if presented.isAmbiguous { return .refused(Refusal(.ambiguousCredentials)) }
+        let app: App
+        switch lookup {
+        case .unavailable: return .refused(.stateUnavailable)
+        case .unknown: return .refused(unknown(presented, named: named, rules: rules, dialect: dialect))
+        case .found(let found): app = found
+        }
+        guard app.isEnabled, !app.record.isRevoked else { return .refused(.closedApp(app, in: dialect)) }
+        guard app.record.dialects.contains(dialect) else { return .refused(.unknownApp(in: dialect)) }
+        guard rules.organizations.allows(app.organization) else {
+            return .refused(Refusal(.organizationNotAllowed, appID: app.appID))
+        }
+        if dialect == .appengine, presented.has(.organization),
+            !presented.organization.equals(app.organization.rawValue)
+        {
+            return .refused(Refusal(.appCredentialsRequired, missing: .credential, reason: "organization_mismatch"))
+        }
+        return credential(
+            presented,
+            of: Standing(app: app, rules: rules, dialect: dialect, now: now),
+            peppers: peppers,
+            token: token
+        )
     }
-}
 
-/// What verifying the bearer token showed.
-package enum TokenEvidence: Sendable {
-    case unchecked
-    /// Not a token that this gateway can verify: as if none was sent, except for the reason in the refusal.
-    case invalid(TokenFault)
-    case verified(TokenFacts)
-}
+    /// What does not change from one row of the table to the next.
+    struct Standing {
+        let app: App
+        let rules: AccessRules
+        let dialect: Dialect
+        let now: Int64
+    }
 
-/// Why a token is no good.
-package enum TokenFault: Sendable, Equatable {
-    case malformed, expired, revoked
-}
+    private static func credential(
+        _ presented: borrowing PresentedCredentials,
+        of standing: Standing,
+        peppers: PepperRing,
+        token: TokenEvidence
+    ) -> Judgement {
+        let app = standing.app
+        let kinds = standing.rules.credentials
+        var keyFault: KeyVerdict?
+        if presented.has(.apiKey), kinds.contains(.apiKey) {
+            let verdict = app.verify(presented.apiKey, with: peppers)
+            if case .valid(let id) = verdict { return .admitted(Admission(app: app, kind: .apiKey, keyID: id)) }
+            keyFault = verdict
+        }
+        if presented.has(.origin), kinds.contains(.origin) {
+            let isListed =
+                standing.dialect == .appengine ? app.allowsSite(presented.origin) : app.allowsOrigin(presented.origin)
+            if isListed { return .admitted(Admission(app: app, kind: .origin)) }
+        }
+        if presented.has(.authorization), kinds.takesTokens {
+            switch token {
+            case .unchecked: return .needsToken
+            case .invalid(let fault): return .refused(TokenRule.refusal(fault, app: app))
+            case .verified(let facts):
+                if let judgement = TokenRule.judge(facts, standing) { return judgement }
+            }
+        }
+        return .refused(refusal(presented, standing, keyFault: keyFault))
+    }
 
-/// The route-independent facts of a verified token.
-package struct TokenFacts: Sendable, Equatable {
-    package var kind: CredentialKind
-    package var organization: OrganizationID
-    package var app: RecordID
-    package var dialect: Dialect
-    package var trust: Trust?
-    package var person: String?
-    /// Issued and expiring, milliseconds since 1970.
-    package var issuedAt: Int64
-    package var expiresAt: Int64
-    package var tokenID: String
+    private static func unknown(
+        _ presented: borrowing PresentedCredentials,
+        named: AppNaming,
+        rules: AccessRules,
+        dialect: Dialect
+    ) -> Refusal {
+        guard named == .apiKey else { return .unknownApp(in: dialect) }
+        return Refusal(
+            .appCredentialsRequired,
+            missing: .credential,
+            reason: "unknown_key",
+            nextSteps: steps(presented, rules: rules, dialect: dialect)
+        )
+    }
 
-    package init(
-        kind: CredentialKind,
-        organization: OrganizationID,
-        app: RecordID,
-        dialect: Dialect,
-        trust: Trust?,
-        person: String?,
-        issuedAt: Int64,
-        expiresAt: Int64,
-        tokenID: String
-    ) {
-        self.kind = kind
-        self.organization = organization
-        self.app = app
-        self.dialect = dialect
-        self.trust = trust
-        self.person = person
-        self.issuedAt = issuedAt
-        self.expiresAt = expiresAt
-        self.tokenID = tokenID
+    private static func refusal(
+        _ presented: borrowing PresentedCredentials,
+        _ standing: Standing,
+        keyFault: KeyVerdict?
+    ) -> Refusal {
+        let app = standing.app
+        let reason = keyFault.flatMap(reason)
+        let hasToken = presented.has(.authorization) && standing.rules.credentials.takesTokens
+        // OFF-067: an origin that is not listed, and nothing else; a bad key counts as none (OFF-004).
+        if presented.has(.origin), standing.rules.credentials.contains(.origin), !hasToken {
+            return Refusal(
+                .originNotAllowed,
+                reason: reason,
+                appID: app.appID,
+                nextSteps: [NextSteps.allow(presented.origin, dialect: standing.dialect)]
+            )
+        }
+        if standing.rules.takesAttestation {
+            // OFF-012: on routes that take an attestation its absence is what is missing.
+            return Refusal(
+                .appCredentialsRequired,
+                missing: app.hasNativeIdentity ? .attestation : .nativeRegistration,
+                reason: reason,
+                appID: app.appID,
+                nextSteps: app.hasNativeIdentity ? [NextSteps.attest] : NextSteps.registerNative
+            )
+        }
+        var steps = steps(presented, rules: standing.rules, dialect: standing.dialect)
+        if keyFault == .malformed { steps.insert(NextSteps.mistypedKey, at: 0) }
+        return Refusal(
+            .appCredentialsRequired,
+            missing: .credential,
+            reason: reason ?? missingAuthorization(presented, standing.rules),
+            appID: app.appID,
+            nextSteps: steps
+        )
+    }
+
+    private static func steps(
+        _ presented: borrowing PresentedCredentials,
+        rules: AccessRules,
+        dialect: Dialect
+    ) -> [String] {
+        var steps: [String] = []
+        if rules.credentials.contains(.origin) {
+            steps.append(
+                presented.has(.origin)
+                    ? NextSteps.allow(presented.origin, dialect: dialect) : NextSteps.addOrigin(dialect: dialect)
+            )
+        }
+        if rules.credentials.contains(.apiKey) { steps.append(NextSteps.serverKey) }
+        if steps.isEmpty { steps.append(NextSteps.signInAgain) }
+        return steps
+    }
+
+    private static func missingAuthorization(
+        _ presented: borrowing PresentedCredentials,
+        _ rules: AccessRules
+    ) -> String? {
+        !presented.has(.authorization) && rules.credentials.takesTokens ? "missing_authorization" : nil
+    }
+
+    private static func reason(_ fault: KeyVerdict) -> String? {
+        switch fault {
+        case .valid: nil
+        case .malformed: "malformed_key"
+        case .unknown: "unknown_key"
+        case .invalid: "invalid_key"
+        }
     }
 }

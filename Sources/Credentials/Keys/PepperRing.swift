@@ -1,18 +1,65 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import Crypto
+import Encodings
+
 /// The peppers that key the hashes of API keys, secrets, debug and run tokens: the newest one mints, all of them verify.
-package final class PepperRing: Sendable {
-    /// Each pepper with its id, newest first; at least 32 bytes each.
-    package init(_ peppers: [(id: String, key: [UInt8])]) throws(PepperProblem) {}
+///
+/// Holds prepared computations, so it belongs to one loop; each worker makes its own from the shared keys.
+package final class PepperRing {
+    private struct Pepper {
+        let id: String
+        let computation: HMACSHA256
+    }
+
+    private let peppers: [Pepper]
+
+    /// The least length of a pepper: that of the hash's output.
+    package static let minimumLength = 32
+
+    /// Each pepper with its id, newest first.
+    package init(_ keys: [(id: String, key: SecretBytes)]) throws(PepperProblem) {
+        if keys.isEmpty { throw .none }
+        var peppers: [Pepper] = []
+        for (id, key) in keys {
+            if key.count < Self.minimumLength { throw .short(id: id) }
+            if peppers.contains(where: { $0.id == id }) { throw .duplicate(id: id) }
+            peppers.append(Pepper(id: id, computation: HMACSHA256(key: key)))
+        }
+        self.peppers = peppers
+    }
 
     /// The keyed hash of a secret under the newest pepper.
-    package func hash(_ message: Span<UInt8>, createdAt: Int64) -> HashedSecret {
-        HashedSecret(pepper: "", hash: "", createdAt: createdAt)
+    package func hash(_ message: Span<UInt8>, _ purpose: SecretPurpose, createdAt: Int64) -> HashedSecret {
+        // `init` refuses an empty ring.
+        let newest = peppers[0]
+        let code = newest.computation.code(for: purpose.label.utf8.span, message)
+        return HashedSecret(pepper: newest.id, hash: Hex.encode(code.span), createdAt: createdAt)
     }
 
     /// Whether the message has this hash, compared in constant time; false when its pepper is not held.
-    package func matches(_ secret: CompiledSecret, message: Span<UInt8>) -> Bool { false }
+    package func matches(_ secret: CompiledSecret, _ purpose: SecretPurpose, message: Span<UInt8>) -> Bool {
+        for index in peppers.indices where peppers[index].id == secret.pepper {
+            return peppers[index].computation.code(for: purpose.label.utf8.span, message) == secret.hash
+        }
+        return false
+    }
+}
+
+/// What a hashed secret is for: the hash of one kind is worthless as another's.
+package enum SecretPurpose: Sendable {
+    case apiKey, appSecret, debugToken, runToken
+
+    /// Hashed before the message; the zero ends it, so no message can imitate another purpose.
+    var label: String {
+        switch self {
+        case .apiKey: "api-key\0"
+        case .appSecret: "app-secret\0"
+        case .debugToken: "debug-token\0"
+        case .runToken: "run-token\0"
+        }
+    }
 }
 
 /// Why a ring of peppers cannot be used.

@@ -1,0 +1,60 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// The acts that mend a refusal, as they are told to people (OFF-128: commands first).
+package enum NextSteps {
+    static let listApps = "sallyport apps list"
+    static let serverKey = "Or send an API key of the application from your server."
+    static let mistypedKey = "The API key is mistyped: its checksum does not match."
+    static let opaqueOrigin = "An opaque origin cannot be listed; serve the page over http or https."
+    static let signInAgain = "Sign in again."
+
+    /// The command that lists this origin, or why none does; only the normal form is ever printed, which is safe to paste.
+    static func allow(_ origin: Span<UInt8>, dialect: Dialect) -> String {
+        guard let text = origin.text, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
+            return opaqueOrigin
+        }
+        switch dialect {
+        case .offlineid, .vouch: return "sallyport origins add \(normal)"
+        case .appengine:
+            guard case .success(let domain) = SiteNormalizer.domain(adding: normal) else { return opaqueOrigin }
+            return "sallyport domains add \(domain)"
+        }
+    }
+
+    static func addOrigin(dialect: Dialect) -> String {
+        switch dialect {
+        case .offlineid, .vouch: "sallyport origins add <origin>"
+        case .appengine: "sallyport domains add <domain>"
+        }
+    }
+
+    static let registerNative = [
+        "sallyport native add ios --bundle-id <bundle id> --team-id <team id>",
+        "sallyport native add android --package <package> --sha256 <certificate SHA-256>",
+        "sallyport apply",
+    ]
+    static let attest = "Pass attestation providers to the SDK."
+    static let developmentEnded = ["Sign in again from an attested build.", "sallyport dev-mode on --hours 24"]
+}
+
+extension Refusal {
+    /// The app is unknown, or not for this dialect: told apart by nobody outside (OFF-011, APP-015).
+    static func unknownApp(in dialect: Dialect) -> Refusal {
+        switch dialect {
+        case .offlineid, .vouch: Refusal(.invalidApp, nextSteps: [NextSteps.listApps])
+        case .appengine: Refusal(.appNotFound)
+        }
+    }
+
+    /// The app is disabled or revoked.
+    static func closedApp(_ app: App, in dialect: Dialect) -> Refusal {
+        switch dialect {
+        case .offlineid, .vouch: Refusal(.invalidApp, appID: app.appID, nextSteps: [NextSteps.listApps])
+        case .appengine: Refusal(.appRevoked, appID: app.appID)
+        }
+    }
+
+    /// State that is needed to judge is away (E.1).
+    package static let stateUnavailable = Refusal(.stateUnavailable, retryAfter: 1)
+}

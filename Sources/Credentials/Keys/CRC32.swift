@@ -1,0 +1,20 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// The CRC-32 of IEEE 802.3: it finds typing mistakes, it protects nothing.
+enum CRC32 {
+    /// One entry a byte value.
+    private static let table: InlineArray<256, UInt32> = InlineArray { index in
+        var value = UInt32(truncatingIfNeeded: index)
+        for _ in 0..<8 { value = value & 1 == 1 ? 0xedb8_8320 ^ (value >> 1) : value >> 1 }
+        return value
+    }
+
+    static func checksum(of bytes: Span<UInt8>) -> UInt32 {
+        var value: UInt32 = .max
+        for index in bytes.indices {
+            value = table[Int(UInt8(truncatingIfNeeded: value) ^ bytes[index])] ^ (value >> 8)
+        }
+        return ~value
+    }
+}
