@@ -3,7 +3,7 @@
 
 extension Span<UInt8> {
     /// The eight bytes from `offset` on, first byte lowest: one checked load for readers that compare words.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func word(at offset: Int) -> UInt64 {
         precondition(offset >= 0 && offset <= count &- 8, "read past the end of a span")
         return unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))

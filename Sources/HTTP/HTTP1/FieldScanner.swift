@@ -111,8 +111,7 @@ struct FieldScanner {
 
     @inline(__always)
     private mutating func scanValue(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Bool {
-        var at = position
-        while at < bytes.count, ByteClass.table[Int(bytes[at])] & ByteClass.value != 0 { at &+= 1 }
+        var at = ByteScan.endOfValue(bytes, from: position)
         position = at
         guard at < bytes.count else { return false }
         guard bytes[at] == 0x0d else {

@@ -3,13 +3,13 @@
 
 /// How large a head may be; each limit has its own violation.
 package struct ParserLimits: Sendable, Equatable {
-    /// The longest request or status line, without its CRLF. RFC 9112 3 recommends 8000 at least.
+    /// The longest request or status line, without its CRLF (RFC 9112 3 recommends 8000 at least).
     package var startLine = 8190
     /// The most fields in a head or trailer section; at most `FieldTable.mostFields`.
     package var fieldCount = 100
     /// The most bytes all field lines may take together.
     package var fieldBytes = 32 * 1024
-    /// The empty lines forgiven before a request line. RFC 9112 2.2 asks for one.
+    /// The empty lines forgiven before a request line (RFC 9112 2.2 asks for one).
     package var emptyLines = 1
     /// The most bytes of chunk extensions in one chunk line.
     package var chunkExtension = 256

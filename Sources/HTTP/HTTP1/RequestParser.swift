@@ -115,8 +115,7 @@ package struct RequestParser: ~Copyable {
         _ bytes: Span<UInt8>,
         _ head: inout RequestHead
     ) throws(HTTPViolation) -> Bool {
-        var at = position
-        while at < bytes.count, ByteClass.table[Int(bytes[at])] & ByteClass.target != 0 { at &+= 1 }
+        let at = ByteScan.endOfTarget(bytes, from: position)
         position = at
         let lineStart = Int(head.methodRange.start)
         // The version takes nine more bytes with its space.

@@ -28,7 +28,9 @@ package struct ResponseParser: ~Copyable {
     /// Whether any byte of the present answer has been seen.
     package var isMidway: Bool { hasBegun }
 
-    /// Reads on; fills `head` once all of it is there. `method` is the method of the request being answered.
+    /// Reads on; fills `head` once all of it is there.
+    ///
+    /// `method` is the method of the request being answered: it decides whether a body can follow.
     package mutating func parse(
         _ bytes: Span<UInt8>,
         into head: inout ResponseHead,
@@ -102,8 +104,7 @@ package struct ResponseParser: ~Copyable {
         _ bytes: Span<UInt8>,
         _ head: inout ResponseHead
     ) throws(HTTPViolation) -> Bool {
-        var at = position
-        while at < bytes.count, ByteClass.table[Int(bytes[at])] & ByteClass.value != 0 { at &+= 1 }
+        let at = ByteScan.endOfValue(bytes, from: position)
         position = at
         if at > limits.startLine { throw .startLineTooLong }
         guard at < bytes.count else { return false }

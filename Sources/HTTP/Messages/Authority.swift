@@ -48,8 +48,10 @@ package struct Authority: Sendable, Equatable {
         return UInt16(exactly: number)
     }
 
-    /// The end of `[…]` when it holds an IPv6 address: up to eight groups of one to four digits, `::` at most once,
-    /// and possibly an IPv4 address as the last two groups. Zones and future versions are refused.
+    /// The end of `[…]` when it holds an IPv6 address.
+    ///
+    /// Up to eight groups of one to four digits, `::` at most once, possibly an IPv4 address as the last two groups.
+    /// Zones and future versions are refused.
     private static func endOfIPv6(_ bytes: Span<UInt8>) -> Int? {
         var close = 1
         while close < bytes.count, bytes[close] != 0x5d { close += 1 }

@@ -78,16 +78,23 @@ struct NameWords {
 }
 
 /// Every known name by its words, in an open hash table four times too large.
-struct NameIndex {
+///
+/// A class, so that the tables are read where they lie.
+final class NameIndex: Sendable {
     static let shared = NameIndex()
 
-    private var buckets = InlineArray<512, UInt8>(repeating: 0)
-    private var firsts = InlineArray<128, UInt64>(repeating: 0)
-    private var lasts = InlineArray<128, UInt64>(repeating: 0)
-    private var counts = InlineArray<128, Int>(repeating: 0)
-    private var names: [[UInt8]] = []
+    private let buckets: InlineArray<512, UInt8>
+    private let firsts: InlineArray<128, UInt64>
+    private let lasts: InlineArray<128, UInt64>
+    private let counts: InlineArray<128, Int>
+    private let names: [[UInt8]]
 
     private init() {
+        var buckets = InlineArray<512, UInt8>(repeating: 0)
+        var firsts = InlineArray<128, UInt64>(repeating: 0)
+        var lasts = InlineArray<128, UInt64>(repeating: 0)
+        var counts = InlineArray<128, Int>(repeating: 0)
+        var names: [[UInt8]] = []
         for field in KnownField.allCases {
             let name = Array("\(field.canonicalName)".utf8)
             names.append(name)
@@ -100,6 +107,11 @@ struct NameIndex {
             while buckets[bucket] != 0 { bucket = (bucket + 1) & 511 }
             buckets[bucket] = field.rawValue
         }
+        self.buckets = buckets
+        self.firsts = firsts
+        self.lasts = lasts
+        self.counts = counts
+        self.names = names
     }
 
     @inline(__always)

@@ -1,0 +1,70 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import HTTP
+import Testing
+
+@Suite
+struct HeadWriterTests {
+    @Test
+    func `fields leave in order and in the sender's case, without hop-by-hop ones`() {
+        let request =
+            "GET /x HTTP/1.1\r\nhOsT: a.test\r\nConnection: close, X-Hop\r\nX-b: 1\r\nx-hop: 2\r\nTE: trailers\r\n"
+            + "x-A:  2\r\nSALLYPORT_APP: forged\r\n\r\n"
+        withRequest(request) { head in
+            var buffer = ByteBuffer()
+            HeadWriter.appendRequest(
+                head,
+                target: head.target,
+                host: head.authority,
+                skipping: .neverForwarded,
+                to: &buffer
+            )
+            HeadWriter.endHead(&buffer)
+            #expect(text(buffer) == "GET /x HTTP/1.1\r\nHost: a.test\r\nX-b: 1\r\nx-A:  2\r\n\r\n")
+        }
+    }
+
+    @Test
+    func `what is written reads as what was read`() throws {
+        for test in ConformanceCase.all where test.expectation == "forward" {
+            var parser = RequestParser()
+            var head = RequestHead()
+            guard case .head = try parser.parse(test.raw.span, into: &head) else { continue }
+            var buffer = ByteBuffer()
+            HeadWriter.appendRequest(head, target: head.target, host: head.authority, skipping: [], to: &buffer)
+            HeadWriter.endHead(&buffer)
+            var again = RequestHead()
+            let progress = try parser.parse(buffer.bytes, into: &again)
+            #expect(progress == .head(consumed: buffer.count))
+            #expect(again.method == head.method && again.framing == head.framing)
+            #expect(again.target.equals(head.target) && again.authority.equals(head.authority))
+            let rest = lines(head.fields).filter { !$0.lowercased().contains("host:") && !$0.hasPrefix("-") }
+            #expect(lines(again.fields).dropFirst().map { $0 } == rest)
+        }
+    }
+
+    @Test
+    func `a value that would end its line is not written`() {
+        var buffer = ByteBuffer()
+        for value in ["a\r\nB: c", "a\nb", "a\0", "a\u{7f}"] {
+            #expect(!HeadWriter.appendField("X", value.utf8.span, to: &buffer))
+        }
+        #expect(buffer.isEmpty)
+        #expect(HeadWriter.appendField("X", "a\tb".utf8.span, to: &buffer))
+        HeadWriter.appendField("Content-Length", 120, to: &buffer)
+        #expect(text(buffer) == "X: a\tb\r\nContent-Length: 120\r\n")
+    }
+
+    @Test
+    func `an answer keeps its status and reason`() throws {
+        var parser = ResponseParser()
+        var head = ResponseHead()
+        let bytes = latin1("HTTP/1.0 404 Nope nope\r\nServer: x\r\nConnection: keep-alive\r\nETag: y\r\n\r\n")
+        _ = try parser.parse(bytes.span, into: &head, answering: .get)
+        var buffer = ByteBuffer()
+        HeadWriter.appendResponse(head, skipping: head.fieldsNotRelayed, to: &buffer)
+        #expect(text(buffer) == "HTTP/1.1 404 Nope nope\r\nServer: x\r\nETag: y\r\n")
+    }
+}
