@@ -5,23 +5,44 @@ import Buffers
 import HTTP
 import Testing
 
-/// Reads one request given as text, and hands its head to `check`.
-func withRequest(
-    _ text: String,
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ check: (borrowing RequestHead) -> Void
-) {
+/// A request's head as plain values, which `#expect` can take.
+struct RequestSnapshot {
+    var method: HTTP.Method
+    var target: String
+    var path: String
+    var query: String?
+    var authority: String
+    var targetForm: RequestHead.TargetForm
+    var framing: MessageFraming
+    var connection: ConnectionOptions
+    var keepsAlive: Bool
+    var expectsContinue: Bool
+    var upgrade: UpgradeRequest
+    var lines: [String]
+
+    init(_ head: borrowing RequestHead) {
+        method = head.method
+        target = head.target.text
+        path = head.path.text
+        if let query = head.query { self.query = query.text }
+        authority = head.authority.text
+        targetForm = head.targetForm
+        framing = head.framing
+        connection = head.connection
+        keepsAlive = head.keepsAlive
+        expectsContinue = head.expectsContinue
+        upgrade = head.upgrade
+        lines = HTTPTests.lines(head.fields)
+    }
+}
+
+/// Reads one whole request given as text.
+func parsed(_ text: String) throws -> RequestSnapshot {
     var parser = RequestParser()
     var head = RequestHead()
-    do {
-        guard case .head = try parser.parse(latin1(text).span, into: &head) else {
-            Issue.record("the request is not complete", sourceLocation: sourceLocation)
-            return
-        }
-        check(head)
-    } catch {
-        Issue.record("refused: \(error.rawValue)", sourceLocation: sourceLocation)
-    }
+    let progress = try parser.parse(latin1(text).span, into: &head)
+    try #require(progress != .needMore)
+    return RequestSnapshot(head)
 }
 
 /// Why `text` is refused as a request; nil when it is not.

@@ -4,11 +4,20 @@
 import Buffers
 
 extension KnownField {
-    /// The field `name` stands for, letters of either case alike.
+    /// The field `name` stands for, letters of either case alike; `.other` for what is no token.
     package init(_ name: Span<UInt8>) {
-        var hasUnderscore = false
-        for index in name.indices where name[index] == 0x5f { hasUnderscore = true }
-        self.init(name, hasUnderscore: hasUnderscore)
+        var classes: UInt8 = 0
+        var isToken = true
+        for index in name.indices {
+            let kind = ByteClass.table[Int(name[index])]
+            classes |= kind
+            if kind & ByteClass.token == 0 { isToken = false }
+        }
+        guard isToken else {
+            self = .other
+            return
+        }
+        self.init(name, hasUnderscore: classes & ByteClass.underscore != 0)
     }
 
     /// The field `name`, made of token characters only, stands for.

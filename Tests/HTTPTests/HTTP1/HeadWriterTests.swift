@@ -8,22 +8,23 @@ import Testing
 @Suite
 struct HeadWriterTests {
     @Test
-    func `fields leave in order and in the sender's case, without hop-by-hop ones`() {
+    func `fields leave in order and in the sender's case, without hop-by-hop ones`() throws {
         let request =
             "GET /x HTTP/1.1\r\nhOsT: a.test\r\nConnection: close, X-Hop\r\nX-b: 1\r\nx-hop: 2\r\nTE: trailers\r\n"
             + "x-A:  2\r\nSALLYPORT_APP: forged\r\n\r\n"
-        withRequest(request) { head in
-            var buffer = ByteBuffer()
-            HeadWriter.appendRequest(
-                head,
-                target: head.target,
-                host: head.authority,
-                skipping: .neverForwarded,
-                to: &buffer
-            )
-            HeadWriter.endHead(&buffer)
-            #expect(text(buffer) == "GET /x HTTP/1.1\r\nHost: a.test\r\nX-b: 1\r\nx-A:  2\r\n\r\n")
-        }
+        var parser = RequestParser()
+        var head = RequestHead()
+        _ = try parser.parse(latin1(request).span, into: &head)
+        var buffer = ByteBuffer()
+        HeadWriter.appendRequest(
+            head,
+            target: head.target,
+            host: head.authority,
+            skipping: .neverForwarded,
+            to: &buffer
+        )
+        HeadWriter.endHead(&buffer)
+        #expect(text(buffer) == "GET /x HTTP/1.1\r\nHost: a.test\r\nX-b: 1\r\nx-A:  2\r\n\r\n")
     }
 
     @Test
@@ -37,11 +38,14 @@ struct HeadWriterTests {
             HeadWriter.endHead(&buffer)
             var again = RequestHead()
             let progress = try parser.parse(buffer.bytes, into: &again)
-            #expect(progress == .head(consumed: buffer.count))
-            #expect(again.method == head.method && again.framing == head.framing)
-            #expect(again.target.equals(head.target) && again.authority.equals(head.authority))
-            let rest = lines(head.fields).filter { !$0.lowercased().contains("host:") && !$0.hasPrefix("-") }
-            #expect(lines(again.fields).dropFirst().map { $0 } == rest)
+            let length = buffer.count
+            #expect(progress == .head(consumed: length))
+            let first = RequestSnapshot(head)
+            let second = RequestSnapshot(again)
+            #expect(second.method == first.method && second.framing == first.framing)
+            #expect(second.target == first.target && second.authority == first.authority)
+            let rest = first.lines.filter { !$0.lowercased().hasPrefix("host:") && !$0.hasPrefix("-") }
+            #expect(Array(second.lines.dropFirst()) == rest)
         }
     }
 
@@ -49,10 +53,11 @@ struct HeadWriterTests {
     func `a value that would end its line is not written`() {
         var buffer = ByteBuffer()
         for value in ["a\r\nB: c", "a\nb", "a\0", "a\u{7f}"] {
-            #expect(!HeadWriter.appendField("X", value.utf8.span, to: &buffer))
+            let isWritten = HeadWriter.appendField("X", value.utf8.span, to: &buffer)
+            #expect(!isWritten)
         }
-        #expect(buffer.isEmpty)
-        #expect(HeadWriter.appendField("X", "a\tb".utf8.span, to: &buffer))
+        let isWritten = HeadWriter.appendField("X", "a\tb".utf8.span, to: &buffer)
+        #expect(isWritten)
         HeadWriter.appendField("Content-Length", 120, to: &buffer)
         #expect(text(buffer) == "X: a\tb\r\nContent-Length: 120\r\n")
     }

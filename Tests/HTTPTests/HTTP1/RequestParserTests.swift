@@ -60,19 +60,24 @@ struct RequestParserTests {
     func `a parser knows whether a request has begun`() throws {
         var parser = RequestParser()
         var head = RequestHead()
-        #expect(!parser.isMidway)
-        #expect(try parser.parse(latin1("G").span, into: &head) == .needMore)
-        #expect(parser.isMidway)
+        let before = parser.isMidway
+        let first = try parser.parse(latin1("G").span, into: &head)
+        let during = parser.isMidway
         let whole = latin1("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        #expect(try parser.parse(whole.span, into: &head) == .head(consumed: whole.count))
-        #expect(!parser.isMidway)
+        let second = try parser.parse(whole.span, into: &head)
+        let after = parser.isMidway
+        #expect(first == .needMore)
+        #expect(second == .head(consumed: whole.count))
+        #expect([before, during, after] == [false, true, false])
     }
 
     @Test
-    func `values are cut of blanks around, never inside`() {
-        withRequest(get("A:b", "B: \t b\t c \t", "C:", "D: \u{ff}\u{80}")) { head in
-            #expect(lines(head.fields).dropFirst() == ["A: b", "B: b\t c", "C: ", "D: \u{fffd}\u{fffd}"])
-        }
+    func `values are cut of blanks around, never inside`() throws {
+        #expect(
+            try parsed(get("A:b", "B: \t b\t c \t", "C:", "D: \u{ff}\u{80}")).lines.dropFirst() == [
+                "A: b", "B: b\t c", "C: ", "D: \u{fffd}\u{fffd}",
+            ]
+        )
     }
 
     @Test(arguments: Array(0...255) as [UInt8])
@@ -109,7 +114,7 @@ struct RequestParserTests {
     func `random changes to good requests never trap, and every cut reads the same`() {
         var random = Seeded(state: 11)
         let seeds = ConformanceCase.all.map(\.raw).filter { $0.count < 600 && !$0.isEmpty }
-        for round in 0..<60_000 {
+        for round in 0..<100_000 {
             var bytes = seeds[Int.random(in: 0..<seeds.count, using: &random)]
             for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
                 let at = Int.random(in: 0..<bytes.count, using: &random)

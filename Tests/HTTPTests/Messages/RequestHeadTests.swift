@@ -7,24 +7,23 @@ import Testing
 @Suite
 struct RequestHeadTests {
     @Test
-    func `the parts of an ordinary request are where they belong`() {
-        withRequest("POST /a/b?c=d HTTP/1.1\r\nhost: a.test:8443\r\nX-One: 1\r\nContent-Length: 3\r\n\r\n") { head in
-            #expect(head.method == .post)
-            #expect(head.target.equals("/a/b?c=d"))
-            #expect(head.path.equals("/a/b"))
-            #expect(head.query?.equals("c=d") == true)
-            #expect(head.authority.equals("a.test:8443"))
-            #expect(head.framing == .length(3))
-            #expect(head.keepsAlive)
-            #expect(lines(head.fields) == ["host: a.test:8443", "X-One: 1", "Content-Length: 3"])
-        }
+    func `the parts of an ordinary request are where they belong`() throws {
+        let head = try parsed("POST /a/b?c=d HTTP/1.1\r\nhost: a.test:8443\r\nX-One: 1\r\nContent-Length: 3\r\n\r\n")
+        #expect(head.method == .post)
+        #expect(head.target == "/a/b?c=d")
+        #expect(head.path == "/a/b")
+        #expect(head.query == "c=d")
+        #expect(head.authority == "a.test:8443")
+        #expect(head.framing == .length(3))
+        #expect(head.keepsAlive)
+        #expect(head.lines == ["host: a.test:8443", "X-One: 1", "Content-Length: 3"])
     }
 
     @Test
-    func `no question mark is no query, and a bare one an empty query`() {
-        withRequest("GET / HTTP/1.1\r\nHost: a\r\n\r\n") { head in #expect(head.query == nil) }
-        withRequest("GET /? HTTP/1.1\r\nHost: a\r\n\r\n") { head in #expect(head.query?.count == 0) }
-        withRequest("GET /?a?b HTTP/1.1\r\nHost: a\r\n\r\n") { head in #expect(head.query?.equals("a?b") == true) }
+    func `no question mark is no query, and a bare one an empty query`() throws {
+        #expect(try parsed("GET / HTTP/1.1\r\nHost: a\r\n\r\n").query == nil)
+        #expect(try parsed("GET /? HTTP/1.1\r\nHost: a\r\n\r\n").query == "")
+        #expect(try parsed("GET /?a?b HTTP/1.1\r\nHost: a\r\n\r\n").query == "a?b")
     }
 
     @Test(arguments: [
@@ -36,13 +35,12 @@ struct RequestHeadTests {
         _ line: String,
         _ target: String,
         _ authority: String
-    ) {
-        withRequest("\(line) HTTP/1.1\r\nHost: a.test\r\n\r\n") { head in
-            #expect(head.target.equals(target))
-            #expect(head.authority.equals(authority))
-            #expect(head.targetForm == .absolute)
-            #expect(head.path.equals(String(target.prefix { $0 != "?" })))
-        }
+    ) throws {
+        let head = try parsed("\(line) HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        #expect(head.target == target)
+        #expect(head.authority == authority)
+        #expect(head.targetForm == .absolute)
+        #expect(head.path == String(target.prefix { $0 != "?" }))
     }
 
     @Test(arguments: [
@@ -60,12 +58,12 @@ struct RequestHeadTests {
     }
 
     @Test
-    func `Host is needed once in 1_1, and not in 1_0`() {
+    func `Host is needed once in 1_1, and not in 1_0`() throws {
         #expect(violation("GET / HTTP/1.1\r\n\r\n") == .missingHost)
         #expect(violation("GET / HTTP/1.1\r\nHost:\r\n\r\n") == .missingHost)
         #expect(violation("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n") == .repeatedHost)
         #expect(violation("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n") == .repeatedHost)
-        withRequest("GET / HTTP/1.0\r\n\r\n") { head in #expect(head.authority.count == 0) }
+        #expect(try parsed("GET / HTTP/1.0\r\n\r\n").authority == "")
     }
 
     @Test(arguments: [
@@ -74,19 +72,18 @@ struct RequestHeadTests {
         ("GET / HTTP/1.0\r\nHost: a\r\n\r\n", false),
         ("GET / HTTP/1.0\r\nHost: a\r\nConnection: Keep-Alive\r\n\r\n", true),
     ])
-    func `a connection lives on as version and options say`(_ request: String, _ keepsAlive: Bool) {
-        withRequest(request) { head in #expect(head.keepsAlive == keepsAlive) }
+    func `a connection lives on as version and options say`(_ text: String, _ keepsAlive: Bool) throws {
+        #expect(try parsed(text).keepsAlive == keepsAlive)
     }
 
     @Test
-    func `only 100-continue may be expected`() {
-        withRequest(
-            "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n"
-        ) { head in #expect(head.expectsContinue) }
-        withRequest(get("Expect: 100-continue")) { head in #expect(!head.expectsContinue) }
-        withRequest("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n") { head in
-            #expect(!head.expectsContinue)
-        }
+    func `only 100-continue may be expected`() throws {
+        #expect(
+            try parsed("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n")
+                .expectsContinue
+        )
+        #expect(try !parsed(get("Expect: 100-continue")).expectsContinue)
+        #expect(try !parsed("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").expectsContinue)
         #expect(violation(get("Expect: 200-ok")) == .expectationFailed)
         #expect(HTTPViolation.expectationFailed.status == 417)
     }
@@ -101,29 +98,27 @@ struct RequestHeadTests {
     }
 
     @Test
-    func `a whole handshake asks for WebSocket`() {
-        withRequest(Self.request(Self.handshake)) { head in #expect(head.upgrade == .webSocket) }
+    func `a whole handshake asks for WebSocket`() throws {
+        #expect(try parsed(Self.request(Self.handshake)).upgrade == .webSocket)
     }
 
     @Test(arguments: 1..<handshake.count)
-    func `a handshake that lacks a field does not`(_ missing: Int) {
+    func `a handshake that lacks a field does not`(_ missing: Int) throws {
         var fields = Self.handshake
         fields.remove(at: missing)
-        withRequest(Self.request(fields)) { head in
-            #expect(head.upgrade == (missing == 1 ? .none : .unsupported))
-        }
+        #expect(try parsed(Self.request(fields)).upgrade == (missing == 1 ? .none : .unsupported))
     }
 
     @Test(arguments: [
         "Upgrade: h2c", "Upgrade: websocket, h2c", "Sec-WebSocket-Version: 12", "Sec-WebSocket-Key: short",
         "Content-Length: 5",
     ])
-    func `a handshake with something else in it does not either`(_ line: String) {
-        withRequest(Self.request(Self.handshake + [line])) { head in #expect(head.upgrade == .unsupported) }
+    func `a handshake with something else in it does not either`(_ line: String) throws {
+        #expect(try parsed(Self.request(Self.handshake + [line])).upgrade == .unsupported)
     }
 
     @Test
-    func `Upgrade without its connection option counts as nothing`() {
-        withRequest(get("Upgrade: websocket")) { head in #expect(head.upgrade == .none) }
+    func `Upgrade without its connection option counts as nothing`() throws {
+        #expect(try parsed(get("Upgrade: websocket")).upgrade == .none)
     }
 }
