@@ -50,20 +50,14 @@ def _read_chain(texts, findings):
     if not 1 <= len(texts) <= MAXIMUM_CERTIFICATES:
         findings.refuse("malformed")
         return None
-    chain = []
-    for text in texts:
-        try:
-            chain.append(x509lite.parse(basetext.decode(text)))
-        except Malformed:
-            findings.refuse("malformed")
-            oddity = basetext.oddities(text)
-            try:
-                basetext.decode(text)
-            except Malformed:
-                if oddity:
-                    findings.doubt(oddity, ANY)
-            return None
-    return chain
+    try:
+        # OFF-040: DER in base64. The other alphabet is promised to App Attest alone (APP-020).
+        return [x509lite.parse(basetext.decode_standard(text)) for text in texts]
+    except Malformed:
+        findings.refuse("malformed")
+        if any(basetext.oddities(text) for text in texts):
+            findings.doubt("a chain in base64 of another form than the standard", ANY)
+        return None
 
 
 def _find_description(chain, findings):
@@ -103,13 +97,15 @@ def _judge_description(vector, data, findings, states, facts):
 def _read_description(data, findings, states, facts):
     fields = der.Sequence(der.read_one(data, der.SEQUENCE))
     version = der.integer(fields.next(der.INTEGER))
+    if version >= 1 << 63:
+        findings.doubt("an attestation version past 63 bits", ANY, ("malformed",))
     level = der.integer(fields.next(der.ENUMERATED))
     der.integer(fields.next(der.INTEGER))
     keymint_level = der.integer(fields.next(der.ENUMERATED))
     challenge = fields.next(der.OCTET_STRING).content
     fields.next(der.OCTET_STRING)
-    software = _read_list(fields.next(der.SEQUENCE))
-    hardware = _read_list(fields.next(der.SEQUENCE))
+    software = _read_list(fields.next(der.SEQUENCE), findings)
+    hardware = _read_list(fields.next(der.SEQUENCE), findings)
     if fields.peek() is not None:
         # "Fewer than 8 elements" is refused by the documents; more is not spoken of.
         findings.refuse("malformed")
@@ -122,7 +118,7 @@ def _read_description(data, findings, states, facts):
     return software, hardware, challenge
 
 
-def _read_list(element):
+def _read_list(element, findings):
     """Tag to content of an AuthorizationList: any order, no tag twice, unknown ones kept unread."""
     result = {}
     for item in element.children():
@@ -130,6 +126,9 @@ def _read_list(element):
             raise Malformed("authorization list")
         if item.number in result:
             raise Malformed("authorization tag twice")
+        if item.number >= 1 << 28:
+            # KeyMint's Tag keeps the number in its low 28 bits.
+            findings.doubt("a tag number past 28 bits", ANY, ("malformed",))
         result[item.number] = item.content
     return result
 
@@ -219,7 +218,10 @@ def _judge_device_chain(vector, chain, roots, moment, findings, states):
             findings.doubt("a certificate date that cannot be read", ("degraded",), ("certificate_expired",))
     entries = vector["revocation"]["entries"]
     for certificate in chain:
-        entry = entries.get(certificate.serial_key())
+        key = certificate.serial_key()
+        entry = entries.get(key)
+        if entry is None and any(listed.lower().lstrip("0") == key for listed in entries):
+            findings.doubt("a status list that spells serials otherwise", ANY, (None, "revoked_certificate"))
         if entry is not None:
             states.add("revoked_certificate")
             if entry.get("status") not in ("REVOKED", "SUSPENDED"):

@@ -19,6 +19,8 @@ NONCE = "1.2.840.113635.100.8.2"
 AAGUIDS = {b"appattest" + bytes(7): "production", b"appattestdevelop": "development"}
 MAXIMUM_INPUT = 64 * 1024
 P256_SPKI = bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d030107034200")
+# basicConstraints, keyUsage, extKeyUsage, subjectAltName, authorityKeyIdentifier, subjectKeyIdentifier, policies.
+UNDERSTOOD = {f"2.5.29.{n}" for n in (14, 15, 17, 19, 32, 35, 37)} | {NONCE}
 EITHER = ("refused", "accepted")
 
 
@@ -62,6 +64,8 @@ def _extension_map(data, findings):
     """The one CBOR map that iOS 27 appends; {} when there is none."""
     if not data:
         return {}
+    if len(data) > 1024:
+        findings.doubt("an extension map over 1 KiB", EITHER, ("malformed",))
     value = strictcbor.read(data, findings)
     if not isinstance(value, dict):
         raise Malformed("what follows is not a map")
@@ -134,6 +138,10 @@ def _judge_chain(chain, roots, moment, findings):
     anchor = next((r for r in roots if x509lite.signed_by(intermediate, r.spki)), None)
     linked = x509lite.signed_by(leaf, intermediate.spki) and leaf.issuer == intermediate.subject
     if anchor is None or intermediate.issuer != anchor.subject or not is_authority or not linked:
+        findings.refuse("untrusted_root")
+        findings.doubt("which word a broken x5c gets", (), ("malformed",))
+    elif any(critical and name not in UNDERSTOOD for c in (leaf, intermediate) for name, critical, _ in c.extensions):
+        # RFC 5280 4.2: a critical extension that is not understood refuses the certificate.
         findings.refuse("untrusted_root")
         findings.doubt("which word a broken x5c gets", (), ("malformed",))
     try:

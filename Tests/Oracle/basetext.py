@@ -42,6 +42,13 @@ def decode(text):
     raise Malformed("not base64")
 
 
+def decode_standard(text):
+    """Standard base64 with its padding, and nothing else."""
+    if not isinstance(text, str) or len(text) % 4 or not _STANDARD.fullmatch(text):
+        raise Malformed("not standard base64")
+    return _bits(text.rstrip("="))
+
+
 def decode_url_unpadded(text):
     """Strict base64url as JOSE has it: no padding, no other alphabet."""
     if not isinstance(text, str) or not re.fullmatch(r"[A-Za-z0-9_-]*", text):
@@ -51,7 +58,7 @@ def decode_url_unpadded(text):
 
 def oddities(text):
     """Says in what lenient way a text could still be read, or nothing: only for naming doubts."""
-    if not isinstance(text, str):
+    if not isinstance(text, str) or re.fullmatch(r"[A-Za-z0-9+/]*={0,2}", text) and len(text) % 4 == 0:
         return None
     if re.search(r"[+/]", text) and re.search(r"[-_]", text):
         return "both base64 alphabets in one text"

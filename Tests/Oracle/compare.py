@@ -34,7 +34,8 @@ def classify(ours, theirs):
         if reason_class(reason) in ours.allowed_reasons():
             return SAME_CLASS, ""
         for doubt in ours.doubts:
-            if reason_class(reason) in {reason_class(r) for r in doubt.reasons}:
+            # Where another outcome is allowed, what else is wrong may be named in its place.
+            if doubt.verdicts or reason_class(reason) in {reason_class(r) for r in doubt.reasons}:
                 return ROOM, doubt.about
         return REASON, ""
     for doubt in ours.doubts:

@@ -9,11 +9,18 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def shared():
-    """The folder that holds `vectors` and `trust`: $SALLYPORT_SHARED, or `shared` beside one of our parents."""
-    named = os.environ.get("SALLYPORT_SHARED")
-    candidates = [Path(named)] if named else [parent / "shared" for parent in REPOSITORY.parents]
-    for candidate in candidates:
-        if (candidate / "vectors").is_dir() and (candidate / "trust").is_dir():
-            return candidate
-    raise SystemExit("no folder with vectors and trust: set SALLYPORT_SHARED")
+def _folder(variable, default):
+    folder = Path(os.environ.get(variable) or default)
+    if not folder.is_dir():
+        raise SystemExit(f"{folder} is no folder: set {variable}")
+    return folder
+
+
+def vectors():
+    """The stored vectors, one folder per family."""
+    return _folder("ORACLE_VECTORS", REPOSITORY / "Tests" / "Vectors")
+
+
+def trust():
+    """The trust anchors that vectors name by file."""
+    return _folder("ORACLE_TRUST", REPOSITORY / "config" / "trust")

@@ -473,11 +473,11 @@ def _(r, rng):
     return kind
 
 
-@attestation.add("critical unknown extension in the leaf")
-def _(r, rng): r.leaf.extensions.append(a.extension("1.2.3.4.5", b"\5\0", True))
+@attestation.add("critical unknown extension", "refused", "untrusted_root")
+def _(r, rng): rng.choice([r.leaf, r.intermediate]).extensions.append(a.extension("1.2.3.4.5", b"\5\0", True))
 
 
-@attestation.add("certificate version other")
+@attestation.add("certificate version other", "refused", "malformed")
 def _(r, rng): rng.choice([r.leaf, r.intermediate]).version = rng.choice([None, 0, 1, 3])
 
 

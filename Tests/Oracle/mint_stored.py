@@ -18,7 +18,7 @@ from mutations import b64
 
 @lru_cache(maxsize=1)
 def stored():
-    paths = sorted((locate.shared() / "vectors").glob("*/*.json"))
+    paths = sorted(locate.vectors().glob("*/*.json"))
     return [json.loads(p.read_text()) for p in paths]
 
 

@@ -67,14 +67,33 @@ def _no_constant(word):
     raise ValueError(word)
 
 
-def _object(data):
+def _object(data, findings):
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise _Refused("malformed") from None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or _has_lone_surrogate(value):
         raise _Refused("malformed")
+    if _depth(value) > 8:
+        findings.doubt("JSON deeper than 8", ANY, ("malformed", None))
     return value
+
+
+def _has_lone_surrogate(value):
+    """RFC 8259 8.2: such text has no meaning that two readers share."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except (UnicodeEncodeError, RecursionError):
+        return True
+    return False
+
+
+def _depth(value):
+    deepest, layer = 0, [value]
+    while layer:
+        deepest += 1
+        layer = [c for v in layer for c in (v.values() if isinstance(v, dict) else v) if isinstance(c, (dict, list))]
+    return deepest
 
 
 def _opened(inputs, findings):
@@ -82,7 +101,7 @@ def _opened(inputs, findings):
     if len(token.encode()) > MAXIMUM_TOKEN:
         raise _Refused("malformed")
     texts, (header, wrapped, iv, ciphertext, tag) = _token_parts(token, findings)
-    fields = _object(header)
+    fields = _object(header, findings)
     if fields.get("alg") != "A256KW" or fields.get("enc") != "A256GCM" or "zip" in fields or "crit" in fields:
         raise _Refused("malformed")
     if len(wrapped) != 40 or len(iv) != 12 or len(tag) != 16:
@@ -93,7 +112,7 @@ def _opened(inputs, findings):
         plaintext = AESGCM(content_key).decrypt(iv, ciphertext + tag, texts[0].encode())
     except (keywrap.InvalidUnwrap, InvalidTag, ValueError):
         raise _Refused("decryption_failed") from None
-    return _signed_payload(plaintext, inputs["verification_key"])
+    return _signed_payload(plaintext, inputs["verification_key"], findings)
 
 
 def _token_parts(token, findings):
@@ -106,13 +125,13 @@ def _token_parts(token, findings):
         raise
 
 
-def _signed_payload(plaintext, verification_key):
+def _signed_payload(plaintext, verification_key, findings):
     try:
         text = plaintext.decode("ascii")
     except UnicodeDecodeError:
         raise _Refused("malformed") from None
     texts, (header, payload, signature) = _parts(text, 3)
-    fields = _object(header)
+    fields = _object(header, findings)
     if fields.get("alg") != "ES256" or "crit" in fields:
         raise _Refused("malformed", "bad_signature")
     if len(signature) != 64:
@@ -127,7 +146,7 @@ def _signed_payload(plaintext, verification_key):
         key.verify(encode_dss_signature(r, s), f"{texts[0]}.{texts[1]}".encode(), ec.ECDSA(hashes.SHA256()))
     except InvalidSignature:
         raise _Refused("bad_signature") from None
-    return _object(payload)
+    return _object(payload, findings)
 
 
 # Binding
@@ -148,6 +167,8 @@ def _judge_binding(vector, payload, moment, findings):
     elif _normal_nonce(nonce) != _normal_nonce(vector["expected_nonce"]):
         findings.refuse("nonce_mismatch")
         _doubt_nonce(nonce, vector["expected_nonce"], findings)
+    elif "=" in nonce and len(nonce) % 4:
+        findings.doubt("a nonce with padding that cannot be", ANY, ("nonce_mismatch",))
     packages = [a["package"] for a in vector["registered_apps"]]
     if details.get("requestPackageName") not in packages:
         findings.refuse("package_mismatch")
@@ -192,14 +213,15 @@ def _mapped(vector, payload, findings):
     found = []
     application = _section(payload, "appIntegrity", findings)
     _map_application(vector, application, found, findings)
-    if not found and application["packageName"] != payload["requestDetails"]["requestPackageName"]:
+    named = application.get("packageName")
+    if application.get("appRecognitionVerdict") == "PLAY_RECOGNIZED" and named != payload["requestDetails"]["requestPackageName"]:
         findings.doubt("two registered packages in one token", ANY, ("package_mismatch",))
     _map_device(_section(payload, "deviceIntegrity", findings), found, findings)
     _map_licence(_section(payload, "accountDetails", findings), found)
     testing = _section(payload, "testingDetails", findings).get("isTestingResponse")
     if testing is True:
         found.append((FAIL, "testing_response"))
-    elif testing not in (None, False):
+    elif "isTestingResponse" in _section(payload, "testingDetails", findings) and testing is not False:
         findings.doubt("isTestingResponse that is no boolean", ANY, (None, "testing_response", "malformed"))
     reasons = [reason for _, reason in found]
     fails = [reason for verdict, reason in found if verdict == FAIL]

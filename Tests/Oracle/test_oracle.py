@@ -25,7 +25,7 @@ FACTS = {"environment": "environment", "counter": "counter"}
 
 
 def vectors():
-    paths = sorted((locate.shared() / "vectors").glob("*/*.json"))
+    paths = sorted(locate.vectors().glob("*/*.json"))
     return [json.loads(path.read_text()) for path in paths]
 
 

@@ -30,7 +30,7 @@ import x509lite
 @lru_cache(maxsize=64)
 def _root(text, trust):
     """A root is PEM text or the name of a file in the trust directory."""
-    folder = Path(trust) if trust else locate.shared() / "trust"
+    folder = Path(trust) if trust else locate.trust()
     pem = text if text.startswith("-----BEGIN") else (folder / text).read_text()
     return x509lite.parse(load_pem_x509_certificate(pem.encode()).public_bytes(Encoding.DER))
 

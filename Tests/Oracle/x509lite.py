@@ -16,6 +16,7 @@ from judgement import Malformed
 MAXIMUM_RSA_BITS = 8192
 ECDSA = {"1.2.840.10045.4.3.2": hashes.SHA256, "1.2.840.10045.4.3.3": hashes.SHA384, "1.2.840.10045.4.3.4": hashes.SHA512}
 RSA = {"1.2.840.113549.1.1.11": hashes.SHA256, "1.2.840.113549.1.1.12": hashes.SHA384, "1.2.840.113549.1.1.13": hashes.SHA512}
+CURVES = ("secp256r1", "secp384r1", "secp521r1")
 BASIC_CONSTRAINTS, KEY_USAGE = "2.5.29.19", "2.5.29.15"
 
 
@@ -68,6 +69,8 @@ class Certificate:
 def read_time(element):
     """UTCTime or GeneralizedTime, to the second, Zulu only (RFC 5280 4.1.2.5)."""
     text = element.content.decode("ascii", "replace")
+    if element.tag_class != der.UNIVERSAL or element.constructed:
+        raise Malformed("certificate date")
     try:
         if element.number == der.UTC_TIME and len(text) == 13 and text[-1] == "Z" and text[:-1].isdigit():
             century = "19" if int(text[:2]) >= 50 else "20"
@@ -99,9 +102,14 @@ def _extensions(element):
         critical = False
         following = fields.peek()
         if following is not None and following.is_universal(der.BOOLEAN):
-            critical = fields.next().content != b"\0"
+            flag = fields.next().content
+            if len(flag) != 1:
+                raise Malformed("boolean")
+            critical = flag != b"\0"
         value = fields.next(der.OCTET_STRING).content
         fields.finish()
+        if any(name == known for known, _, _ in result):
+            raise Malformed("extension twice")  # RFC 5280 4.2.
         result.append((name, critical, value))
     return result
 
@@ -115,8 +123,11 @@ def parse(data):
     outer.finish()
     fields = der.Sequence(signed)
     first = fields.peek()
+    version = 0
     if first is not None and first.tag_class == der.CONTEXT and first.number == 0:
-        der.read_one(fields.next().content, der.INTEGER)
+        if not first.constructed:
+            raise Malformed("version")
+        version = der.integer(der.read_one(fields.next().content, der.INTEGER))
     serial = der.integer(fields.next(der.INTEGER))
     inner = fields.next(der.SEQUENCE)
     issuer = fields.next(der.SEQUENCE)
@@ -125,13 +136,16 @@ def parse(data):
     validity.finish()
     subject = fields.next(der.SEQUENCE)
     spki = fields.next(der.SEQUENCE)
-    extensions = []
+    extensions, last = [], 0
     while fields.peek() is not None:
         field = fields.next()
-        if field.tag_class != der.CONTEXT or field.number not in (1, 2, 3):
+        if field.tag_class != der.CONTEXT or not last < field.number <= 3 or field.constructed != (field.number == 3):
             raise Malformed("certificate field")
+        last = field.number
         if field.number == 3:
             extensions = _extensions(field)
+    if version not in (0, 1, 2) or extensions and version != 2:
+        raise Malformed("version")  # RFC 5280 4.1.2.1: with extensions the version is 3.
     if inner.raw != algorithm.raw:
         raise Malformed("inner and outer signature algorithm differ")
     return Certificate(
@@ -155,6 +169,8 @@ def signed_by(certificate, issuer_spki):
     """Whether the key in `issuer_spki` made the signature of `certificate`."""
     try:
         key = serialization.load_der_public_key(issuer_spki)
+        if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name not in CURVES:
+            return False
         if isinstance(key, ec.EllipticCurvePublicKey) and certificate.algorithm in ECDSA:
             if strict_ecdsa(certificate.signature) is None:
                 return False
