@@ -67,7 +67,10 @@ let package = Package(
 
         tests("Attestation", ["Attestation", "Crypto", "Encodings"]),
         tests("Crypto", ["Crypto", "Encodings"]),
+        tests("Gateway", ["Buffers", "Credentials", "Encodings", "Gateway", "Telemetry"]),
         tests("HTTP", ["Buffers", "HTTP"]),
         tests("Limits", ["Limits"]),
+        tests("Telemetry", ["Telemetry"]),
+        tests("sallyport", ["sallyport"]),
     ]
 )

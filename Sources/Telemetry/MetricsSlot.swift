@@ -54,9 +54,9 @@ package final class MetricsSlot: Sendable {
         adopt()
     }
 
-    /// Whether this slot was continued from a former process rather than made.
+    /// How many series the directory names.
     package var seriesCount: Int {
-        unsafe min(Int(header(1).pointee.load(ordering: .acquiring)), Self.seriesLimit)
+        unsafe min(Int(clamping: header(1).pointee.load(ordering: .acquiring)), Self.seriesLimit)
     }
 
     // MARK: Series
@@ -151,9 +151,9 @@ package final class MetricsSlot: Sendable {
 
     private func append(_ key: String, kind: Metric.Kind, cellCount: Int) -> Int {
         let position = seriesCount
-        let cell = unsafe Int(header(2).pointee.load(ordering: .relaxed))
+        let cell = unsafe Int(clamping: header(2).pointee.load(ordering: .relaxed))
         // Declared metrics times the reserve cannot exceed either limit; cells that would are shared at the end.
-        guard position < Self.seriesLimit, cell + cellCount <= Self.cellLimit else {
+        guard position < Self.seriesLimit, cell <= Self.cellLimit - cellCount else {
             return Self.cellLimit - cellCount
         }
         let entry = unsafe base.advanced(by: Self.headerSize + position * Self.entrySize)
