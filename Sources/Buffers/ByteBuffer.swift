@@ -10,13 +10,14 @@ import Glibc
 /// it. Never shared: it is not copyable and lives where its owner lives.
 @safe
 package struct ByteBuffer: ~Copyable {
-    private var base: UnsafeMutableRawPointer?
+    @usableFromInline internal var base: UnsafeMutableRawPointer?
     /// The number of bytes the present allocation holds.
-    package private(set) var capacity: Int
-    private var readIndex = 0
-    private var writeIndex = 0
+    @usableFromInline package internal(set) var capacity: Int
+    @usableFromInline internal var readIndex = 0
+    @usableFromInline internal var writeIndex = 0
 
     /// An empty buffer; nothing is allocated until the first write unless `capacity` asks for it.
+    @inlinable
     package init(capacity: Int = 0) {
         self.capacity = 0
         unsafe self.base = nil
@@ -28,16 +29,19 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// The number of bytes that can be read.
+    @inlinable
     package var count: Int {
         @inline(__always) get { writeIndex &- readIndex }
     }
 
     /// Whether nothing can be read.
+    @inlinable
     package var isEmpty: Bool {
         @inline(__always) get { writeIndex == readIndex }
     }
 
     /// The readable bytes, valid until the next mutation.
+    @inlinable
     package var bytes: Span<UInt8> {
         @_lifetime(borrow self)
         @inline(__always)
@@ -49,6 +53,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Removes `length` bytes from the front.
+    @inlinable
     @inline(__always)
     package mutating func consume(_ length: Int) {
         precondition(length >= 0 && length <= count, "consumed more than was readable")
@@ -60,6 +65,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Removes everything and keeps the allocation.
+    @inlinable
     package mutating func removeAll() {
         readIndex = 0
         writeIndex = 0
@@ -75,6 +81,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Appends one byte.
+    @inlinable
     @inline(__always)
     package mutating func append(_ byte: UInt8) {
         reserve(1)
@@ -83,6 +90,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Appends a copy of `span`.
+    @inlinable
     @inline(__always)
     package mutating func append(_ span: Span<UInt8>) {
         let length = span.count
@@ -99,6 +107,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Appends the bytes of a literal.
+    @inlinable
     @inline(__always)
     package mutating func append(_ literal: StaticString) {
         let length = literal.utf8CodeUnitCount
@@ -143,6 +152,7 @@ package struct ByteBuffer: ~Copyable {
     /// Lets `fill` write into at least `minimum` free bytes; it returns how many it wrote, or a value <= 0 for none.
     ///
     /// The one door for `recv` and `SSL_read`; nothing is zeroed first.
+    @inlinable
     @discardableResult
     package mutating func write(minimum: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
         reserve(minimum)
@@ -159,13 +169,15 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Makes room for `length` more bytes, moving what is readable to the front before it grows.
+    @inlinable
     @inline(__always)
     package mutating func reserve(_ length: Int) {
         if capacity &- writeIndex < length { makeRoom(length) }
     }
 
+    @usableFromInline
     @inline(never)
-    private mutating func makeRoom(_ length: Int) {
+    internal mutating func makeRoom(_ length: Int) {
         let readable = count
         if readIndex > 0, let start = unsafe base {
             unsafe memmove(start, start.advanced(by: readIndex), readable)
@@ -175,7 +187,8 @@ package struct ByteBuffer: ~Copyable {
         if capacity - writeIndex < length { grow(toHold: writeIndex + length) }
     }
 
-    private mutating func grow(toHold needed: Int) {
+    @usableFromInline
+    internal mutating func grow(toHold needed: Int) {
         var size = max(capacity, 512)
         while size < needed { size *= 2 }
         guard let moved = unsafe realloc(base, size) else {

@@ -1,0 +1,157 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import CLinux
+import Glibc
+
+/// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
+///
+/// A turn is: wait, events, timers, jobs until none is left, flushes, then closed sources are freed.
+@Reactor
+@safe
+package final class EventLoop {
+    /// The time at which this turn's events were fetched.
+    package private(set) var now: MonotonicInstant
+    let executor: LoopExecutor
+    let timers = TimerWheel()
+
+    private let epoll: CInt
+    // Only the loop's thread uses it; `deinit` runs when nothing else can.
+    private nonisolated(unsafe) let events: UnsafeMutablePointer<epoll_event>
+    private var isStopping = false
+    private var enlisted: [EventSource] = []
+    private var flushing: [EventSource] = []
+    private var graveyard: [EventSource] = []
+    private var wallClock: UInt64 = 0
+
+    private static let eventsPerTurn: CInt = 256
+    /// A task that never waits must not keep sockets waiting for ever.
+    private static let jobsPerTurn = 4096
+
+    init(executor: LoopExecutor) {
+        self.executor = executor
+        epoll = epoll_create1(CInt(EPOLL_CLOEXEC))
+        precondition(epoll >= 0, "no epoll for the loop")
+        unsafe events = .allocate(capacity: Int(Self.eventsPerTurn))
+        now = .readClock()
+        enlisted.reserveCapacity(256)
+        flushing.reserveCapacity(256)
+        graveyard.reserveCapacity(64)
+        timers.start(at: now)
+        var event = unsafe epoll_event()
+        unsafe event.events = UInt32(EPOLLIN.rawValue)
+        unsafe event.data.ptr = nil
+        unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, executor.wakeUpDescriptor, &event)
+    }
+
+    deinit {
+        Glibc.close(epoll)
+        unsafe events.deallocate()
+    }
+
+    /// Milliseconds since 1970, read at most once per turn.
+    package var wallClockMilliseconds: Int64 {
+        if wallClock == 0 { wallClock = clockNanoseconds(CLOCK_REALTIME) }
+        return Int64(wallClock / 1_000_000)
+    }
+
+    /// Turns until `stop()`.
+    package func run() {
+        isStopping = false
+        while !isStopping { turn() }
+    }
+
+    /// Ends `run()` after the present turn.
+    package func stop() {
+        isStopping = true
+    }
+
+    /// Watches `source` edge-triggered for everything; never to be called twice for one source.
+    func register(_ source: EventSource, edgeTriggered: Bool = true) throws(SystemError) {
+        var interest = UInt32(EPOLLIN.rawValue)
+        if edgeTriggered {
+            interest |= UInt32(EPOLLOUT.rawValue) | UInt32(EPOLLRDHUP.rawValue) | UInt32(EPOLLET.rawValue)
+        }
+        try control(EPOLL_CTL_ADD, source, interest)
+        // Balanced in `deregister`.
+        _ = unsafe Unmanaged.passRetained(source)
+        source.markRegistered(true)
+    }
+
+    /// Pauses or continues a level-triggered source.
+    func setInterest(of source: EventSource, isOn: Bool) {
+        do {
+            try control(EPOLL_CTL_MOD, source, isOn ? UInt32(EPOLLIN.rawValue) : 0)
+        } catch {
+            preconditionFailure("a registered source has no epoll entry")
+        }
+    }
+
+    /// Stops watching; the caller closes the descriptor next or keeps it. Freed when the turn ends.
+    func deregister(_ source: EventSource, keepsDescriptor: Bool = false) {
+        guard source.isRegistered else { return }
+        source.markRegistered(false)
+        if keepsDescriptor {
+            var event = unsafe epoll_event()
+            unsafe epoll_ctl(epoll, EPOLL_CTL_DEL, source.descriptor, &event)
+        }
+        graveyard.append(source)
+        unsafe Unmanaged.passUnretained(source).release()
+    }
+
+    /// Calls `source.turnEnded()` once, when this turn's events and jobs are done.
+    @inline(__always)
+    func atEndOfTurn(_ source: EventSource) {
+        guard !source.isEnlisted else { return }
+        source.markEnlisted(true)
+        enlisted.append(source)
+    }
+
+    private func control(_ operation: CInt, _ source: EventSource, _ interest: UInt32) throws(SystemError) {
+        var event = unsafe epoll_event()
+        unsafe event.events = interest
+        unsafe event.data.ptr = Unmanaged.passUnretained(source).toOpaque()
+        guard unsafe epoll_ctl(epoll, operation, source.descriptor, &event) == 0 else {
+            throw SystemError(errno)
+        }
+    }
+
+    private func turn() {
+        let count = unsafe epoll_wait(epoll, events, Self.eventsPerTurn, waitMilliseconds)
+        now = .readClock()
+        wallClock = 0
+        var index = 0
+        while index < count {
+            unsafe dispatch(events[index])
+            index &+= 1
+        }
+        timers.advance(to: now)
+        executor.runJobs(limit: Self.jobsPerTurn)
+        if !enlisted.isEmpty { flush() }
+        if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
+    }
+
+    private var waitMilliseconds: CInt {
+        if executor.hasJobs || !enlisted.isEmpty { return 0 }
+        return timers.millisecondsToNext(from: now)
+    }
+
+    @inline(__always)
+    private func dispatch(_ event: epoll_event) {
+        guard let pointer = unsafe event.data.ptr else { return executor.wakeUpArrived() }
+        let readiness = Readiness(rawValue: unsafe event.events)
+        unsafe Unmanaged<EventSource>.fromOpaque(pointer)._withUnsafeGuaranteedRef { source in
+            if source.isRegistered { source.ready(readiness) }
+        }
+    }
+
+    /// What is enlisted during the flush waits for the next turn, so that no stream can hold the loop.
+    private func flush() {
+        swap(&enlisted, &flushing)
+        for source in flushing {
+            source.markEnlisted(false)
+            source.turnEnded()
+        }
+        flushing.removeAll(keepingCapacity: true)
+    }
+}

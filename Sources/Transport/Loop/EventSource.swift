@@ -1,0 +1,47 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import CLinux
+
+/// What epoll reported for one descriptor.
+package struct Readiness: OptionSet, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    package static let readable = Readiness(rawValue: UInt32(EPOLLIN.rawValue))
+    package static let writable = Readiness(rawValue: UInt32(EPOLLOUT.rawValue))
+    package static let peerEnded = Readiness(rawValue: UInt32(EPOLLRDHUP.rawValue))
+    package static let hungUp = Readiness(rawValue: UInt32(EPOLLHUP.rawValue))
+    package static let failed = Readiness(rawValue: UInt32(EPOLLERR.rawValue))
+}
+
+/// A descriptor that the loop watches; subclasses answer `ready`.
+///
+/// The loop holds a registered source strongly until the turn in which it is deregistered has ended, so that stale
+/// events of that turn meet a live object.
+@Reactor
+package class EventSource {
+    let loop: EventLoop
+    /// The watched descriptor, -1 once closed.
+    var descriptor: CInt
+    fileprivate(set) var isRegistered = false
+    /// Whether the source waits on the end-of-turn list.
+    fileprivate(set) var isEnlisted = false
+
+    init(loop: EventLoop, descriptor: CInt) {
+        self.loop = loop
+        self.descriptor = descriptor
+    }
+
+    /// Events arrived; edge-triggered sources must note them, they do not come again.
+    func ready(_ readiness: Readiness) {}
+
+    /// The end of a turn for which the source was enlisted.
+    func turnEnded() {}
+
+    final func markRegistered(_ registered: Bool) { isRegistered = registered }
+
+    @inline(__always)
+    final func markEnlisted(_ enlisted: Bool) { isEnlisted = enlisted }
+}

@@ -1,0 +1,97 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import COpenSSL
+import Glibc
+
+extension ByteStream {
+    /// Closes at once; unsent bytes are lost and the owner hears nothing more.
+    package func close() {
+        guard phase != .closed else { return }
+        if phase == .open, outbound.isEmpty, wire.isEmpty, startFailure == nil { notifyClose() }
+        owner = nil
+        tearDown()
+    }
+
+    /// Ends our side once everything written is sent; reading goes on.
+    package func closeWrite() {
+        guard phase == .open || phase == .handshaking || phase == .connecting else { return }
+        wantsWriteEnd = true
+        loop.atEndOfTurn(self)
+    }
+
+    /// Sends what is written, ends our side, throws further input away for a moment and closes: `streamClosed` follows.
+    ///
+    /// The moment of listening on keeps the last answer from being lost to the reset that unread input would cause.
+    package func closeAfterFlush() {
+        guard phase != .closed, phase != .lingering, !wantsClose else { return }
+        wantsClose = true
+        lingerLeft = limits.lingerBytes
+        if phase == .open { timer.arm(after: limits.flushDeadline) }
+        loop.atEndOfTurn(self)
+    }
+
+    /// Closes with the reason and tells the owner.
+    func fail(_ failure: StreamFailure) {
+        guard phase != .closed else { return }
+        end(failure)
+    }
+
+    /// Closes in order and tells the owner.
+    func finish() {
+        end(nil)
+    }
+
+    private func end(_ failure: StreamFailure?) {
+        let owner = owner
+        self.owner = nil
+        tearDown()
+        owner?.streamClosed(self, failure)
+    }
+
+    private func tearDown() {
+        phase = .closed
+        timer.cancel()
+        if descriptor >= 0 {
+            loop.deregister(self)
+            Glibc.close(descriptor)
+            descriptor = -1
+        }
+        unsafe SSL_free(ssl)
+        unsafe ssl = nil
+    }
+
+    func endWriting() {
+        guard !writeEnded else { return }
+        writeEnded = true
+        notifyClose()
+        shutdown(descriptor, CInt(SHUT_WR))
+    }
+
+    func beginLingering() {
+        endWriting()
+        guard !inboundEnded else { return finish() }
+        phase = .lingering
+        timer.arm(after: limits.lingerDeadline)
+        linger()
+    }
+
+    func linger() {
+        guard mayRead else { return }
+        switch drainSocket() {
+        case .drained: if lingerLeft <= 0 { finish() }
+        case .full: lingerLeft <= 0 ? finish() : loop.atEndOfTurn(self)
+        case .ended, .failed: finish()
+        }
+    }
+
+    /// epoll reported an error: a paused stream would not meet it by reading.
+    func reportSocketError() {
+        guard isReadingPaused || inboundEnded || wantsClose else { return readAvailable() }
+        var code: CInt = 0
+        var length = socklen_t(MemoryLayout<CInt>.size)
+        unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+        if code != 0 { fail(StreamFailure(SystemError(code))) }
+    }
+}

@@ -1,0 +1,139 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import COpenSSL
+import Glibc
+
+/// How one attempt to fill `inbound` ended.
+enum Filling: Equatable {
+    /// The socket is empty; the next event tells.
+    case drained
+    /// The high-water mark was reached.
+    case full
+    case ended
+    case failed(StreamFailure)
+}
+
+extension ByteStream {
+    /// Reads no more until `resumeReading()`; the kernel's buffer then holds the peer back.
+    package func pauseReading() {
+        isReadingPaused = true
+    }
+
+    /// Reads on; bytes that are still in `inbound` are reported again at the end of the turn.
+    package func resumeReading() {
+        guard isReadingPaused else { return }
+        isReadingPaused = false
+        if !inbound.isEmpty { owesReceived = true }
+        if owesReceived || mayHaveInput { loop.atEndOfTurn(self) }
+    }
+
+    /// Removes `length` bytes from the front of `inbound` and lets reading go on.
+    @inline(__always)
+    package func consume(_ length: Int) {
+        inbound.consume(length)
+        inboundConsumed()
+    }
+
+    /// To be called after `inbound` was consumed directly outside `streamReceived`.
+    package func inboundConsumed() {
+        if !isReading, mayHaveInput, !isReadingPaused, inbound.count < limits.inboundHighWater {
+            loop.atEndOfTurn(self)
+        }
+    }
+
+    var mayHaveInput: Bool {
+        if inboundEnded { return false }
+        if mayRead { return true }
+        guard let ssl = unsafe ssl else { return false }
+        return unsafe SSL_has_pending(ssl) == 1
+    }
+
+    /// Reads until the socket is empty, the owner pauses or lets `inbound` fill up, or it is another stream's turn.
+    func readAvailable() {
+        var rounds = 0
+        while phase == .open, !isReadingPaused, !wantsClose, inbound.count < limits.inboundHighWater, mayHaveInput {
+            if rounds == 4 { return loop.atEndOfTurn(self) }
+            rounds &+= 1
+            let before = inbound.count
+            let filling = unsafe ssl == nil ? fillFromSocket() : fillFromTLS()
+            if inbound.count > before {
+                timer.arm(after: limits.idleRelease)
+                deliver()
+                guard phase == .open else { return }
+            }
+            switch filling {
+            case .drained, .full: break
+            case .ended: return reportEnd()
+            case .failed(let failure): return fail(failure)
+            }
+        }
+        if wantsClose, phase == .open, mayRead { discardInput() }
+    }
+
+    func deliver() {
+        isReading = true
+        owner?.streamReceived(self)
+        isReading = false
+    }
+
+    private func reportEnd() {
+        inboundEnded = true
+        mayRead = false
+        owner?.streamEnded(self)
+    }
+
+    private func fillFromSocket() -> Filling {
+        while inbound.count < limits.inboundHighWater {
+            var asked = 0
+            let received = unsafe inbound.write(minimum: readSize) { room in
+                asked = room.count
+                return unsafe recv(descriptor, room.baseAddress, room.count, 0)
+            }
+            if received == asked {
+                readSize = min(readSize * 4, 64 << 10)
+            } else if received > 0 {
+                if sawPeerEnd { continue }
+                mayRead = false
+                return .drained
+            } else if received == 0 {
+                return .ended
+            } else if errno == EAGAIN {
+                mayRead = false
+                return .drained
+            } else if errno != EINTR {
+                return .failed(StreamFailure(SystemError(errno)))
+            }
+        }
+        return .full
+    }
+
+    /// While the last bytes go out, input is thrown away so that the peer's FIN is seen.
+    private func discardInput() {
+        switch drainSocket() {
+        case .drained, .full: break
+        case .ended:
+            inboundEnded = true
+            mayRead = false
+        case .failed(let failure): fail(failure)
+        }
+    }
+
+    /// Throws away what the socket holds; `.full` when the bound for one turn was reached.
+    func drainSocket() -> Filling {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch in
+            for _ in 0..<8 {
+                let received = unsafe recv(descriptor, scratch.baseAddress, scratch.count, 0)
+                if received == 0 { return .ended }
+                if received < 0 {
+                    if errno == EINTR { continue }
+                    mayRead = false
+                    return errno == EAGAIN ? .drained : .failed(StreamFailure(SystemError(errno)))
+                }
+                lingerLeft -= received
+            }
+            return .full
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import COpenSSL
+import Glibc
+
+extension ByteStream {
+    /// The number of bytes not yet handed to the kernel.
+    package var outboundCount: Int { outbound.count &+ wire.count }
+
+    /// Whether the owner should stop producing until `streamDrained`, which will come.
+    package var isCongested: Bool { outboundCount >= limits.outboundHighWater }
+
+    /// Appends a copy of `bytes`; they are sent at the end of the turn. Dropped on a closed stream.
+    @inline(__always)
+    package func write(_ bytes: Span<UInt8>) {
+        outbound.append(bytes)
+        outboundAppended()
+    }
+
+    /// Appends the bytes of a literal.
+    package func write(_ literal: StaticString) {
+        outbound.append(literal)
+        outboundAppended()
+    }
+
+    /// To be called after bytes were appended to `outbound` directly.
+    package func outboundAppended() {
+        guard phase != .closed, phase != .lingering else { return outbound.removeAll() }
+        loop.atEndOfTurn(self)
+        guard outbound.count >= limits.earlyFlush else { return }
+        if phase == .open, mayWrite { send() }
+        if isCongested { owesDrained = true }
+    }
+
+    /// Sends what is written now instead of at the end of the turn, as far as the socket takes it.
+    package func flushNow() {
+        if phase == .open { send() }
+    }
+
+    /// Sends, then does what waited for the output to be gone.
+    func flush() {
+        send()
+        guard phase == .open else { return }
+        if outbound.isEmpty, wire.isEmpty {
+            if wantsClose { return beginLingering() }
+            if wantsWriteEnd { endWriting() }
+        }
+        if owesDrained, outboundCount <= limits.outboundLowWater {
+            owesDrained = false
+            owner?.streamDrained(self)
+        }
+    }
+
+    /// Hands `outbound` to the socket; errors wait in `startFailure` so that no callback comes from inside a write.
+    private func send() {
+        guard unsafe ssl == nil else { return sendThroughTLS() }
+        while !outbound.isEmpty, mayWrite {
+            let sent = transmit(outbound.bytes)
+            guard sent >= 0 else { return }
+            outbound.consume(sent)
+        }
+    }
+
+    /// One send; 0 when the socket is full or the failure was noted.
+    func transmit(_ bytes: Span<UInt8>) -> Int {
+        while true {
+            let sent = unsafe bytes.withUnsafeBufferPointer { buffer in
+                unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_NOSIGNAL))
+            }
+            if sent >= 0 { return sent }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: mayWrite = false
+            default: noteFailure(StreamFailure(SystemError(errno)))
+            }
+            return 0
+        }
+    }
+
+    /// Remembers a failure met while sending and reports it at the end of the turn.
+    func noteFailure(_ failure: StreamFailure) {
+        mayWrite = false
+        if startFailure == nil { startFailure = failure }
+        loop.atEndOfTurn(self)
+    }
+
+    /// Sends `wire`, the bytes that are already as the peer will see them.
+    func sendWire() {
+        while !wire.isEmpty, mayWrite {
+            wire.consume(transmit(wire.bytes))
+        }
+    }
+}
