@@ -61,7 +61,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "sallyport",
-            dependencies: ["Attestation", "Encodings", "Gateway"],
+            dependencies: ["Attestation", "Crypto", "Encodings", "Gateway", "Telemetry"],
             swiftSettings: house
         ),
 

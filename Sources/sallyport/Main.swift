@@ -17,9 +17,6 @@ private func runCommandLine() -> ExitCode {
     let environment = GatewayProcess.environment
     if let code = GatewayProcess.runChild(environment) { GatewayProcess.end(code) }
     let arguments = Array(CommandLine.arguments.dropFirst())
-    if arguments.first == "lab" {
-        return ExitCode(rawValue: LabCommand.run(Array(arguments.dropFirst()))) ?? .refused
-    }
     do {
         try run(ArgumentParser(commands: CommandTable.all).parse(arguments, environment: environment))
         return .done

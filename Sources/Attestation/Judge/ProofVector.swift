@@ -55,7 +55,14 @@ package struct ProofVector: Sendable {
     ///
     /// `rootText` gives the PEM of a trust root that the vector names by file.
     package func judged(at now: Moment, rootText: (String) -> String?) throws(ParseError) -> ProofJudgement {
-        let moment = try time() ?? now
+        try judged(exactlyAt: try time() ?? now, rootText: rootText)
+    }
+
+    /// Judges the proof at `moment`, whatever the vector says.
+    package func judged(
+        exactlyAt moment: Moment,
+        rootText: (String) -> String?
+    ) throws(ParseError) -> ProofJudgement {
         switch schema {
         case .appleAttestation: return try appleAttestation(at: moment, rootText)
         case .appleAssertion: return try appleAssertion()

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Glibc
+import Telemetry
 
 /// A file that could not be read or written, and the system's word for why.
 package struct FileFailure: Error, Equatable, CustomStringConvertible {
@@ -12,7 +13,12 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
 
     init(path: String) {
         self.path = path
-        reason = unsafe String(cString: strerror(errno))
+        reason = systemMessage(errno)
+    }
+
+    init(path: String, reason: String) {
+        self.path = path
+        self.reason = reason
     }
 
     package var description: String {
@@ -27,17 +33,10 @@ package enum SmallFile {
 
     /// The bytes of the file at `path`.
     package static func read(_ path: String) throws(FileFailure) -> [UInt8] {
-        guard let file = unsafe fopen(path, "re") else { throw FileFailure(path: path) }
-        defer { unsafe fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while bytes.count < limit {
-            let count = unsafe fread(&chunk, 1, chunk.count, file)
-            guard count > 0 else { break }
-            bytes += chunk.prefix(count)
+        switch Files.read(path, limit: limit) {
+        case .success(let bytes): return bytes
+        case .failure(let fault): throw FileFailure(path: path, reason: fault.message)
         }
-        guard unsafe ferror(file) == 0 else { throw FileFailure(path: path) }
-        return bytes
     }
 
     /// Replaces the file at `path` in one step; only the owner may read it unless `isPublic`.

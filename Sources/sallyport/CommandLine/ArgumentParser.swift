@@ -119,7 +119,7 @@ struct ArgumentParser {
             let missing = required[operands.count]
             throw .usage("\"\(command.name)\" needs \(missing.name): \(missing.help)", seeHelpOf: command.name)
         }
-        if operands.count > command.operands.count {
+        if operands.count > command.operands.count, command.operands.last?.mayRepeat != true {
             let extra = operands[command.operands.count]
             throw .usage("\"\(command.name)\" does not take \"\(extra)\"", seeHelpOf: command.name)
         }

@@ -28,8 +28,10 @@ struct Operand: Sendable {
     let name: String
     let help: String
     var isOptional = false
+    /// Takes every further word too; only the last operand may.
+    var mayRepeat = false
 
-    var usage: String { isOptional ? "[\(name)]" : name }
+    var usage: String { (isOptional ? "[\(name)]" : name) + (mayRepeat ? "…" : "") }
 }
 
 /// A `--name`, with a value unless it is a switch.
