@@ -20,10 +20,10 @@ enum Descriptors {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
-    /// Two connected sockets that keep packets apart, both non-blocking and close-on-exec.
+    /// Two connected sockets, both non-blocking and close-on-exec.
     static func socketPair() throws(ProcessFault) -> (supervisor: CInt, child: CInt) {
         var ends: [CInt] = [-1, -1]
-        let kind = CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
             throw ProcessFault(doing: "make a channel to a child", errno: errno)
         }

@@ -10,7 +10,7 @@ enum ListeningSockets {
 
     /// One SO_REUSEPORT socket for each of `count` workers.
     static func open(host: String, port: UInt16, count: Int) throws(ProcessFault) -> [CInt] {
-        var address = try SocketAddress(host: host, port: port)
+        var address = try BindAddress(host: host, port: port)
         try probe(&address)
         var sockets: [CInt] = []
         for _ in 0..<count {
@@ -23,7 +23,7 @@ enum ListeningSockets {
 
     /// One socket for a listener of control.
     static func openAlone(host: String, port: UInt16) throws(ProcessFault) -> CInt {
-        var address = try SocketAddress(host: host, port: port)
+        var address = try BindAddress(host: host, port: port)
         let descriptor = try address.bind(reusePort: false)
         guard listen(descriptor, 128) == 0 else { throw address.fault(errno) }
         return descriptor
@@ -31,7 +31,7 @@ enum ListeningSockets {
 
     /// A Unix socket at `path`, mode 0660, in place of a dead one; the state directory's lock keeps a living one away.
     static func openLocal(path: String, owner: Account?) throws(ProcessFault) -> CInt {
-        var address = try SocketAddress(path: path)
+        var address = try BindAddress(path: path)
         _ = unsafe unlink(path)
         let descriptor = try address.bind(reusePort: false)
         guard unsafe chmod(path, 0o660) == 0, listen(descriptor, 128) == 0 else { throw address.fault(errno) }
@@ -42,7 +42,7 @@ enum ListeningSockets {
     /// SO_REUSEPORT would share a port with another gateway of ours without a word; a socket without it does not.
     ///
     /// Sockets of a killed gateway's children go within milliseconds, so a busy port is tried for half a second.
-    private static func probe(_ address: inout SocketAddress) throws(ProcessFault) {
+    private static func probe(_ address: inout BindAddress) throws(ProcessFault) {
         var tries = 0
         while true {
             do {
@@ -60,7 +60,7 @@ enum ListeningSockets {
 
 /// An address to bind, with its text for messages.
 @safe
-struct SocketAddress {
+struct BindAddress {
     private var storage = sockaddr_storage()
     private let length: socklen_t
     private let family: CInt

@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// What supervisor and children say to each other: one packet each, words apart by spaces.
+/// What supervisor and children say to each other: one line each, words apart by spaces.
 package enum ProcessMessage: Sendable, Equatable {
     // From a child.
     /// The child does its work now.
@@ -31,12 +31,12 @@ package enum ProcessMessage: Sendable, Equatable {
     /// To control: how the processes are, as JSON.
     case processes(String)
 
-    /// The bytes of the packet.
+    /// The line, without its end.
     package var text: String {
         switch self {
         case .serving: "serving"
         case .takeConfiguration(let number): "take \(number)"
-        case .took(let number, let fault): "took \(number) \(fault ?? "")"
+        case .took(let number, let fault): "took \(number) \(Self.oneLine(fault))"
         case .askProcesses: "processes?"
         case .checkConfiguration: "check"
         case .reload(let number): "reload \(number)"
@@ -44,12 +44,12 @@ package enum ProcessMessage: Sendable, Equatable {
         case .adopt(let worker): "adopt \(worker)"
         case .release(let worker): "release \(worker)"
         case .reopenLogs: "reopen"
-        case .workerTook(let worker, let number, let fault): "worker-took \(worker) \(number) \(fault ?? "")"
+        case .workerTook(let worker, let number, let fault): "worker-took \(worker) \(number) \(Self.oneLine(fault))"
         case .processes(let json): "processes \(json)"
         }
     }
 
-    /// Reads a packet; nil for one that nobody of this build sends.
+    /// Reads a line; nil for one that nobody of this build sends.
     package init?(parsing text: String) {
         let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         let rest = words.count > 1 ? String(words[1]) : ""
@@ -76,6 +76,11 @@ package enum ProcessMessage: Sendable, Equatable {
             default: return nil
             }
         }
+    }
+
+    /// Problems of several lines travel as one.
+    private static func oneLine(_ fault: String?) -> String {
+        (fault ?? "").split(separator: "\n").joined(separator: "; ")
     }
 
     private static func number(_ text: String) -> (Int, String)? {

@@ -22,8 +22,8 @@ struct SupervisedChild {
     let slot: MetricsSlot?
     var state = State.away
     var pid: Int32 = 0
-    /// Our end of the packets, -1 when there is none.
-    var channel: Int32 = -1
+    /// Our end of the lines.
+    var channel = ProcessChannel()
     var startedAt: ContinuousClock.Instant
     /// When to start it, while it is away.
     var startAt: ContinuousClock.Instant

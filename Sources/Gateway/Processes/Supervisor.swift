@@ -94,7 +94,7 @@ package final class Supervisor {
             defer { close(theirs) }
             let child = try ChildProcess.spawn(order(for: role, channel: theirs), environment: environment)
             children[index].pid = child
-            children[index].channel = ours
+            children[index].channel = ProcessChannel(descriptor: ours)
             children[index].state = .starting
             children[index].startedAt = now
         } catch {
@@ -141,8 +141,7 @@ package final class Supervisor {
         let now = ContinuousClock.now
         let life = now - children[index].startedAt
         let wasEnding = children[index].state == .ending || stopping != nil
-        if children[index].channel >= 0 { close(children[index].channel) }
-        children[index].channel = -1
+        children[index].channel.close()
         children[index].pid = 0
         children[index].slot?.zeroGauges()
         guard !wasEnding else {
@@ -172,9 +171,7 @@ package final class Supervisor {
 
     /// Reads what a child has said.
     private func hear(_ index: Int) {
-        guard children[index].channel >= 0 else { return }
-        let (messages, _) = ProcessChannel.receive(from: children[index].channel)
-        for message in messages { heard(message, from: index) }
+        for message in children[index].channel.receive() { heard(message, from: index) }
     }
 
     private func heard(_ message: ProcessMessage, from index: Int) {
@@ -198,8 +195,7 @@ package final class Supervisor {
     }
 
     func send(_ message: ProcessMessage, to child: SupervisedChild) {
-        guard child.channel >= 0 else { return }
-        ProcessChannel.send(message, to: child.channel)
+        child.channel.send(message)
     }
 
     func sendToControl(_ message: ProcessMessage) {
@@ -220,16 +216,15 @@ package final class Supervisor {
 
     private func waitForEvents() {
         var entries = [pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)]
-        for child in children where child.channel >= 0 {
-            entries.append(pollfd(fd: child.channel, events: Int16(POLLIN), revents: 0))
+        for child in children where child.channel.descriptor >= 0 {
+            entries.append(pollfd(fd: child.channel.descriptor, events: Int16(POLLIN), revents: 0))
         }
         _ = unsafe poll(&entries, nfds_t(entries.count), millisecondsToNext())
         // A child that closed its channel is about to be reaped; until SIGCHLD comes its end would be readable for ever.
         for entry in entries.dropFirst() where Int32(entry.revents) & (POLLHUP | POLLERR) != 0 {
-            guard let index = children.firstIndex(where: { $0.channel == entry.fd }) else { continue }
+            guard let index = children.firstIndex(where: { $0.channel.descriptor == entry.fd }) else { continue }
             hear(index)
-            close(entry.fd)
-            children[index].channel = -1
+            children[index].channel.close()
         }
     }
 

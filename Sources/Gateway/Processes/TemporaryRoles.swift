@@ -5,13 +5,13 @@ import Glibc
 
 enum WorkerProcess {
     static func run(_ order: ChildOrder, index: Int, environment: [String: String]) throws(ProcessFault) -> Int32 {
-        ProcessChannel.send(.serving, to: order.channel)
+        ProcessChannel(descriptor: order.channel).send(.serving)
         while true { sleepForever(order.channel) }
     }
 }
 enum ControlProcess {
     static func run(_ order: ChildOrder, environment: [String: String]) throws(ProcessFault) -> Int32 {
-        ProcessChannel.send(.serving, to: order.channel)
+        ProcessChannel(descriptor: order.channel).send(.serving)
         while true { sleepForever(order.channel) }
     }
 }
@@ -26,11 +26,12 @@ enum RedisProcess {
     static func become(_ order: ChildOrder) throws(ProcessFault) -> Never { sleepForever(order.channel) }
 }
 func sleepForever(_ channel: CInt) -> Never {
+    var c = ProcessChannel(descriptor: channel)
     while true {
         var p = pollfd(fd: channel, events: Int16(POLLIN), revents: 0)
         _ = unsafe poll(&p, 1, -1)
-        let (m, open) = ProcessChannel.receive(from: channel)
-        if !open { exit(0) }
+        if Int32(p.revents) & POLLHUP != 0 { exit(0) }
+        let m = c.receive()
         for x in m { if case .drain = x { exit(0) } }
     }
 }
