@@ -19,7 +19,7 @@ ARGUED = {}
 @pytest.fixture(scope="module")
 def stand(make):
     upstream = free_port()
-    gateway = make([route("all", "/", access="open", paths={"dot_segments": "pass", "encoded_slashes": "pass", "empty_segments": "pass"})],
+    gateway = make([route("all", "/", access="open", paths="raw")],
                    {"api": {"endpoints": ["http://127.0.0.1:%d" % upstream]}}, workers=1)
     return gateway, upstream
 

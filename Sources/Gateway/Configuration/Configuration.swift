@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import Transport
+
 /// What the platform's file means: everything resolved, every default filled in, nothing left to check.
 ///
 /// Built by one door, `load(path:)`, which `run`, `check` and reload share.

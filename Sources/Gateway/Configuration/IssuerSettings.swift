@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Credentials
+package import Transport
 
 /// An outside issuer of tokens that some organizations may use.
 package struct IssuerSettings: Sendable {

@@ -2,6 +2,9 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Credentials
+package import HTTP
+package import Limits
+package import Transport
 
 /// Which requests go where, and who may make them.
 package struct RouteSettings: Sendable {
@@ -16,7 +19,7 @@ package struct RouteSettings: Sendable {
     package var signIn: SignInSettings?
     /// nil: this route answers no preflight and adds no CORS field to answers.
     package var cors: CORSPolicy?
-    package var limits: [LimitSettings]
+    package var limits: [WindowRule]
     package var requestHeaders: HeaderEdits
     package var responseHeaders: HeaderEdits
     package var clients: ClientRanges
@@ -45,22 +48,6 @@ package struct SignInSettings: Sendable, Equatable {
     package var refresh: String?
 }
 
-/// One sliding window of a route.
-package struct LimitSettings: Sendable, Equatable {
-    package var name: String
-    package var per: [LimitKey]
-    package var limit: Int
-    package var window: Duration
-    package var cost: Int
-    /// Counted and reported, never refused.
-    package var isShadow: Bool
-}
-
-/// What a window is counted by.
-package enum LimitKey: String, Sendable, CaseIterable {
-    case organization, app, key, person, client, route
-}
-
 /// Fields to set (replacing any of that name) and to remove.
 package struct HeaderEdits: Sendable, Equatable {
     /// Names in lower case, in the order of the file.
@@ -83,18 +70,6 @@ package struct ClientRanges: Sendable, Equatable {
     /// Empty: any.
     package var allow: [AddressRange]
     package var deny: [AddressRange]
-}
-
-/// What happens to doubtful paths.
-package struct PathPolicy: Sendable, Equatable {
-    package var dotSegments: PathRule
-    package var encodedSlashes: PathRule
-    package var emptySegments: PathRule
-}
-
-/// Refuse with 400, or pass unchanged.
-package enum PathRule: String, Sendable, CaseIterable {
-    case refuse, pass
 }
 
 /// What happens to credentials and the host name on the way up.

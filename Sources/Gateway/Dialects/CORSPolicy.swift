@@ -1,16 +1,18 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Credentials
+
 /// A route's CORS settings and the pure decisions made from them (architecture §4).
 package struct CORSPolicy: Sendable, Equatable {
-    package var allowsCredentials: Bool
-    package var maxAge: Duration
-    /// Request fields a page may send, lower case.
-    package var allowHeaders: [String]
-    /// Answer fields a page may read.
-    package var exposeHeaders: [String]
-    package var methods: [String]
+    package let allowsCredentials: Bool
+    /// What every answer to a listed origin carries besides the origin itself; made once.
+    package let fixedAnswerFields: [HeaderField]
+    private let allowHeaders: [String]
+    private let methods: [String]
+    private let maxAge: String
 
+    /// `allowHeaders` and `methods` are what a preflight may ask for; `exposeHeaders` is what a page may read.
     package init(
         allowsCredentials: Bool,
         maxAge: Duration,
@@ -19,37 +21,77 @@ package struct CORSPolicy: Sendable, Equatable {
         methods: [String]
     ) {
         self.allowsCredentials = allowsCredentials
-        self.maxAge = maxAge
-        self.allowHeaders = allowHeaders
-        self.exposeHeaders = exposeHeaders
+        self.allowHeaders = allowHeaders.map { $0.lowercased() }
         self.methods = methods
+        self.maxAge = String(maxAge.components.seconds)
+        var fields: [HeaderField] = []
+        if allowsCredentials { fields.append(HeaderField(name: "access-control-allow-credentials", value: "true")) }
+        if !exposeHeaders.isEmpty {
+            fields.append(
+                HeaderField(name: "access-control-expose-headers", value: exposeHeaders.joined(separator: ", "))
+            )
+        }
+        fields.append(Self.vary)
+        self.fixedAnswerFields = fields
     }
 
-    /// The answer to a preflight whose origin the index lists, or does not, for the route's organizations.
+    /// The answer to a preflight; `isListed`: an organization of the route has an app that lists the origin.
     ///
-    /// nil `policy`: the route has no CORS settings.
+    /// Fields beyond the allowed ones are left out rather than refused: the browser then refuses, and says which.
     package func preflight(
         origin: String,
         isListed: Bool,
         requestedMethod: String,
         requestedHeaders: [String]
-    )
-        -> PreflightAnswer
-    {
-        .refused
+    ) -> PreflightAnswer {
+        guard isListed else { return .refused }
+        var fields = [
+            HeaderField(name: "access-control-allow-origin", value: origin),
+            HeaderField(name: "access-control-allow-methods", value: methods.joined(separator: ", ")),
+            HeaderField(name: "access-control-max-age", value: maxAge),
+            HeaderField(
+                name: "vary",
+                value: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
+            ),
+        ]
+        let allowed = requestedHeaders.map { $0.lowercased() }.filter(allowHeaders.contains)
+        if !allowed.isEmpty {
+            fields.append(HeaderField(name: "access-control-allow-headers", value: allowed.joined(separator: ", ")))
+        }
+        if allowsCredentials { fields.append(HeaderField(name: "access-control-allow-credentials", value: "true")) }
+        return .allowed(fields)
     }
 
-    /// The fields to add to an answer of the upstream for a listed origin, besides dropping the upstream's own.
-    package func answerFields(origin: String) -> [HeaderField] { [] }
+    /// The fields on an answer of the upstream to a listed origin; the upstream's own CORS fields are dropped.
+    package func answerFields(origin: String) -> [HeaderField] {
+        [HeaderField(name: "access-control-allow-origin", value: origin)] + fixedAnswerFields
+    }
 
-    /// The fields on an answer for an unlisted origin, or none at all: no allow field, but caches must know.
-    package static let unlistedAnswerFields = [HeaderField(name: "vary", value: "Origin")]
+    /// Caches must know that the answer depends on the origin, also where the origin is not listed or absent.
+    package static let vary = HeaderField(name: "vary", value: "Origin")
 
-    /// The fields on a refusal the gateway itself makes, readable by any http(s) page, never with credentials.
-    package static func refusalFields(origin: String?) -> [HeaderField] { [] }
+    /// The fields on a refusal the gateway itself makes: any http(s) page may read why, never with credentials.
+    ///
+    /// The origin is echoed only in its normal form, or as the browser wrote it when that is the same.
+    package static func refusalFields(origin: String?) -> [HeaderField] {
+        guard let origin, case .success(let normal) = SiteNormalizer.origin(presented: origin), normal == origin else {
+            return [vary]
+        }
+        return [
+            HeaderField(name: "access-control-allow-origin", value: origin),
+            HeaderField(
+                name: "access-control-expose-headers",
+                value: "Retry-After, RateLimit, RateLimit-Policy, Sallyport-Decision, WWW-Authenticate"
+            ),
+            vary,
+        ]
+    }
 
-    /// Whether a field of an upstream's answer must be dropped because CORS is the gateway's to decide.
-    package static func isUpstreamCORSField(_ name: Span<UInt8>) -> Bool { false }
+    /// Whether a field (lower-case name) of an upstream's answer is dropped because CORS is the gateway's to decide.
+    @inline(__always)
+    package static func isUpstreamCORSField(_ name: Span<UInt8>) -> Bool {
+        name.count > 15 && name.starts("access-control-")
+    }
 }
 
 /// What a preflight gets.

@@ -1,0 +1,47 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+
+/// The error envelope of dialect C (dialects.md C.0).
+enum AppEngineAnswers {
+    static func words(for refusal: Refusal) -> RefusalWords {
+        switch (refusal.code, refusal.reason) {
+        case (.appCredentialsRequired, "missing_authorization"):
+            RefusalWords(code: "missing_authorization_header", sentence: "An app token is required.")
+        case (.appCredentialsRequired, _):
+            RefusalWords(code: "app_token_required", sentence: "Sign the app in first.")
+        case (.appTokenInvalid, "expired"):
+            RefusalWords(code: "token_expired", sentence: "The app token has expired.")
+        case (.originNotAllowed, _): originWords(refusal)
+        default: RefusalWords(neutral: refusal)
+        }
+    }
+
+    /// The envelope has no place for next steps, so the sentence tells the first one.
+    private static func originWords(_ refusal: Refusal) -> RefusalWords {
+        var words = RefusalWords(neutral: refusal)
+        words.sentence = "This origin is not allowed for the app."
+        if let step = refusal.nextSteps.first { words.sentence += " To allow it: \(step)" }
+        return words
+    }
+
+    static func body(_ refusal: Refusal, _ words: RefusalWords, _ request: RefusalRequest) -> [UInt8] {
+        var json = JSONWriter(capacity: 256)
+        json.beginObject()
+        json.member("code", words.code)
+        if let reason = refusal.reason, !isSaidByCode(reason) { json.member("reason", reason) }
+        json.member("statusCode", refusal.code.status)
+        json.member("error", words.sentence)
+        json.member("path", request.path)
+        json.member("method", request.method)
+        json.member("timeStamp", InternetTime.text(milliseconds: request.now))
+        json.endObject()
+        return json.bytes
+    }
+
+    private static func isSaidByCode(_ reason: String) -> Bool {
+        reason == "missing_authorization" || reason == "expired"
+    }
+}

@@ -1,0 +1,39 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+
+/// The answer shapes of dialect A (dialects.md A.0).
+enum OfflineAnswers {
+    static func words(for refusal: Refusal) -> RefusalWords {
+        RefusalWords(neutral: refusal)
+    }
+
+    /// A refusal with 401 has its code as a string, every other as an object; `data` has its four members always.
+    static func body(_ refusal: Refusal, _ words: RefusalWords, _ request: RefusalRequest) -> [UInt8] {
+        var json = JSONWriter(capacity: 512)
+        json.beginObject()
+        json.member("message", words.sentence)
+        if refusal.code.status == 401 {
+            json.member("error", words.code)
+        } else {
+            json.name("error")
+            json.beginObject()
+            json.member("code", words.code)
+            json.member("message", words.sentence)
+            json.endObject()
+        }
+        json.name("data")
+        json.beginObject()
+        json.member("app_id", refusal.appID?.rawValue)
+        json.member("missing", refusal.missing?.rawValue)
+        json.member("next_steps", refusal.nextSteps)
+        json.member("docs", "\(request.documentation)#\(words.code)")
+        if let reason = refusal.reason { json.member("reason", reason) }
+        for detail in refusal.details { json.member(detail.name, detail.value) }
+        json.endObject()
+        json.endObject()
+        return json.bytes
+    }
+}

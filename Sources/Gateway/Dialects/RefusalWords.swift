@@ -1,0 +1,59 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+
+/// The code for programs and the sentence for people.
+struct RefusalWords: Equatable {
+    var code: String
+    var sentence: String
+
+    /// The words that all dialects share unless they say otherwise.
+    init(neutral refusal: Refusal) {
+        self.init(code: refusal.code.rawValue, sentence: Self.sentence(refusal))
+    }
+
+    init(code: String, sentence: String) {
+        self.code = code
+        self.sentence = sentence
+    }
+
+    private static func sentence(_ refusal: Refusal) -> String {
+        switch refusal.code {
+        case .appCredentialsRequired: missing(refusal.missing)
+        case .appTokenInvalid: "The app token is not valid."
+        case .invalidRunToken: "The run token is not valid for this call."
+        case .invalidApp: "No such application."
+        case .appRevoked: "This app is revoked."
+        case .missingOrganization: "The orgid header is required."
+        case .appNotFound: "No app in this organization"
+        case .organizationNotAllowed: "This route is not for the application's organization."
+        case .originNotAllowed: "This origin is not allowed for the application."
+        case .clientNotAllowed: "This client address is not allowed on this route."
+        case .trustTooLow: "This route needs more trust than the sign-in gave."
+        case .personTokenRequired: "This route needs a signed-in person."
+        case .personTokenInvalid: "The person's token is not valid."
+        case .ambiguousCredentials: "A field that names the caller came more than once."
+        case .rateLimited: "Too many requests."
+        case .tooManyFailures: "Too many failed checks from this address."
+        case .stateUnavailable: "The request cannot be judged at the moment."
+        case .routeNotFound: "No route takes this request."
+        case .misdirectedRequest: "This host is not served on this connection."
+        case .badRequest: "The request is malformed."
+        case .payloadTooLarge: "The body is too large."
+        case .upstreamUnreachable: "The service behind the gateway cannot be reached."
+        case .upstreamTimeout: "The service behind the gateway did not answer in time."
+        case .upstreamInvalid: "The service behind the gateway gave an invalid answer."
+        }
+    }
+
+    private static func missing(_ missing: Missing?) -> String {
+        switch missing {
+        case .nativeRegistration: "No native app is registered for this application."
+        case .attestation: "This request carries no attestation."
+        case .developmentMode: "Development mode has ended, and this session with it."
+        case .credential: "This request carries no allowed origin, attested token or API key."
+        case nil: "This request needs a credential for the application."
+        }
+    }
+}

@@ -1,0 +1,25 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+
+/// The answer shape of dialect B's transport errors (requirements 13.2).
+enum VouchAnswers {
+    static func words(for refusal: Refusal) -> RefusalWords {
+        guard refusal.code == .appCredentialsRequired else { return RefusalWords(neutral: refusal) }
+        return RefusalWords(code: "run_token_required", sentence: "This request needs a run token.")
+    }
+
+    static func body(_ words: RefusalWords) -> [UInt8] {
+        var json = JSONWriter(capacity: 128)
+        json.beginObject()
+        json.name("error")
+        json.beginObject()
+        json.member("code", words.code)
+        json.member("message", words.sentence)
+        json.endObject()
+        json.endObject()
+        return json.bytes
+    }
+}
