@@ -72,5 +72,6 @@ let package = Package(
         tests("Limits", ["Limits"]),
         tests("Telemetry", ["Telemetry"]),
         tests("sallyport", ["sallyport"]),
+        tests("Transport", ["Buffers", "Transport"]),
     ]
 )

@@ -1,0 +1,275 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Glibc
+import Testing
+import Transport
+
+@Suite struct ByteStreamTests {
+    let loop = LoopThread.loop
+
+    @Test @Reactor func `bytes come back from an echo`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        door.prepare = { _, probe in
+            probe.consumes = false
+            probe.onReceived = { stream in
+                stream.write(stream.inbound.bytes)
+                stream.consume(stream.inbound.count)
+            }
+        }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        client.write("hello")
+        try await eventually(loop) { probe.text == "hello" }
+        #expect(probe.isConnected)
+        client.write(" again")
+        try await eventually(loop) { probe.text == "hello again" }
+        client.close()
+        let (_, server) = try await door.first()
+        try await eventually(loop) { server.hasEnded || server.isClosed }
+        #expect(!probe.isClosed)
+    }
+
+    @Test @Reactor func `a refused connection is reported as such`() async throws {
+        let door = try Door(loop)
+        let address = door.socket.address
+        door.close()
+        let client = ByteStream(loop: loop, connectingTo: address)
+        let probe = Probe()
+        client.start(owner: probe)
+        #expect(!probe.isClosed)
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.failure == .refused)
+        #expect(client.isClosed)
+    }
+
+    @Test @Reactor func `a half-closed peer still gets its answer`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        door.prepare = { _, probe in
+            probe.onEnded = { stream in
+                stream.write("answer")
+                stream.closeAfterFlush()
+            }
+        }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        probe.onEnded = { $0.close() }
+        client.start(owner: probe)
+        client.write("question")
+        client.closeWrite()
+        try await eventually(loop) { probe.hasEnded }
+        #expect(probe.text == "answer")
+        let (_, server) = try await door.first()
+        #expect(server.text == "question")
+        try await eventually(loop) { server.isClosed }
+        #expect(server.failure == nil)
+    }
+
+    @Test @Reactor func `an early answer is not lost to unread input`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        door.prepare = { _, probe in
+            probe.consumes = false
+            probe.onReceived = { stream in
+                stream.write("413")
+                stream.closeAfterFlush()
+            }
+        }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        for _ in 0..<10 { client.write(pattern(10_000).span) }
+        try await eventually(loop) { probe.hasEnded || probe.isClosed }
+        #expect(probe.text == "413")
+        client.close()
+    }
+
+    @Test(arguments: [false, true]) @Reactor
+    func `a hundred megabytes pass a slow reader`(pauses: Bool) async throws {
+        let total = 100_000_000
+        let door = try Door(loop)
+        defer { door.close() }
+        var mismatch = false
+        door.prepare = { [loop] _, probe in
+            probe.consumes = false
+            var position = 0
+            var turns = 0
+            probe.onReceived = { stream in
+                stream.inbound.bytes.withUnsafeBufferPointer { bytes in
+                    for (offset, byte) in unsafe bytes.enumerated() where offset % 997 == 0 {
+                        let expected = position &+ offset
+                        if byte != UInt8(truncatingIfNeeded: expected) { mismatch = true }
+                    }
+                }
+                position += stream.inbound.count
+                probe.receivedCount = position
+                stream.consume(stream.inbound.count)
+                turns += 1
+                if pauses, turns % 64 == 0 {
+                    stream.pauseReading()
+                    Task { @Reactor in
+                        try await loop.sleep(for: .milliseconds(1))
+                        stream.resumeReading()
+                    }
+                }
+            }
+        }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        var sent = 0
+        var highest = 0
+        let fill: (ByteStream) -> Void = { stream in
+            while sent < total, !stream.isCongested {
+                let count = min(65_536, total - sent)
+                let start = sent
+                _ = unsafe stream.outbound.write(minimum: count) { room in
+                    for index in 0..<count { unsafe room[index] = UInt8(truncatingIfNeeded: start &+ index) }
+                    return count
+                }
+                sent += count
+                stream.outboundAppended()
+                highest = max(highest, stream.outboundCount)
+            }
+            if sent == total { stream.closeWrite() }
+        }
+        probe.onDrained = fill
+        client.start(owner: probe)
+        try await eventually(loop) { probe.isConnected }
+        fill(client)
+        let (_, server) = try await door.first()
+        try await eventually(loop, within: .seconds(60)) { server.hasEnded }
+        #expect(server.receivedCount == total)
+        #expect(!mismatch)
+        #expect(highest <= 512 << 10)
+        client.close()
+    }
+
+    @Test @Reactor func `what arrived while paused is delivered on resume without a new event`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        let (stream, server) = try await door.first()
+        for round in 1...50 {
+            stream.pauseReading()
+            client.write("0123456789")
+            try await loop.sleep(for: .milliseconds(round % 5 == 0 ? 15 : 0))
+            stream.resumeReading()
+            try await eventually(loop) { server.receivedCount == round * 10 }
+        }
+        client.close()
+    }
+
+    @Test @Reactor func `bytes left in the buffer are reported again on resume`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        door.prepare = { _, probe in
+            probe.consumes = false
+            probe.onReceived = { $0.pauseReading() }
+        }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        client.start(owner: Probe())
+        client.write("pipelined")
+        let (stream, server) = try await door.first()
+        try await eventually(loop) { stream.inbound.count == 9 }
+        server.onReceived = nil
+        server.consumes = true
+        stream.resumeReading()
+        try await eventually(loop) { server.text == "pipelined" }
+        client.close()
+    }
+
+    @Test @Reactor func `a full inbound buffer stops reading until it is consumed`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        door.prepare = { _, probe in probe.consumes = false }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        client.start(owner: Probe())
+        for _ in 0..<20 { client.write(pattern(100_000).span) }
+        let (stream, _) = try await door.first()
+        try await eventually(loop) { stream.inbound.count >= 64 << 10 }
+        try await loop.sleep(for: .milliseconds(50))
+        #expect(stream.inbound.count < 256 << 10)
+        var total = 0
+        while total < 2_000_000 {
+            try await eventually(loop) { !stream.inbound.isEmpty }
+            total += stream.inbound.count
+            stream.consume(stream.inbound.count)
+        }
+        #expect(total == 2_000_000)
+        client.close()
+    }
+
+    @Test @Reactor func `a reset is reported even to a paused stream`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        client.start(owner: Probe())
+        let (stream, server) = try await door.first()
+        stream.pauseReading()
+        stream.write("never read")
+        try await loop.sleep(for: .milliseconds(20))
+        client.pauseReading()
+        client.close()
+        try await eventually(loop) { server.isClosed }
+        #expect(server.failure == .reset)
+    }
+
+    @Test @Reactor func `a unix socket carries bytes`() async throws {
+        let path = "/tmp/sallyport-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
+        let door = try Door(loop, at: "unix:\(path)")
+        defer {
+            door.close()
+            unlink(path)
+        }
+        let client = ByteStream(loop: loop, connectingTo: .unix(path: path))
+        client.start(owner: Probe())
+        client.write("over unix")
+        let (_, server) = try await door.first()
+        try await eventually(loop) { server.text == "over unix" }
+        client.close()
+    }
+
+    @Test @Reactor func `an unanswered connect ends at its deadline`() async throws {
+        var limits = StreamLimits()
+        limits.connectDeadline = .milliseconds(100)
+        // A listener whose backlog is full leaves further connects without an answer.
+        let descriptor = try ListeningDescriptor.open(.ip(IPAddress(v4: 0x7f00_0001), port: 0), backlog: 0)
+        defer { close(descriptor) }
+        let address = try ListeningDescriptor.address(of: descriptor)
+        var fillers: [ByteStream] = []
+        for _ in 0..<4 {
+            let filler = ByteStream(loop: loop, connectingTo: address)
+            filler.start(owner: Probe())
+            fillers.append(filler)
+        }
+        try await loop.sleep(for: .milliseconds(20))
+        let client = ByteStream(loop: loop, connectingTo: address, limits: limits)
+        let probe = Probe()
+        client.start(owner: probe)
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.failure == .connectDeadlinePassed)
+        for filler in fillers { filler.close() }
+    }
+
+    @Test @Reactor func `nothing is reported after close`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        let (stream, _) = try await door.first()
+        stream.write("too late")
+        client.close()
+        client.close()
+        try await loop.sleep(for: .milliseconds(30))
+        #expect(probe.received.isEmpty)
+        #expect(!probe.isClosed)
+        #expect(client.owner == nil)
+    }
+}
