@@ -99,12 +99,7 @@ import Transport
             var position = 0
             var turns = 0
             probe.onReceived = { stream in
-                stream.inbound.bytes.withUnsafeBufferPointer { bytes in
-                    for (offset, byte) in unsafe bytes.enumerated() where offset % 997 == 0 {
-                        let expected = position &+ offset
-                        if byte != UInt8(truncatingIfNeeded: expected) { mismatch = true }
-                    }
-                }
+                if !counts(stream.inbound.bytes, from: position) { mismatch = true }
                 position += stream.inbound.count
                 probe.receivedCount = position
                 stream.consume(stream.inbound.count)
@@ -212,9 +207,9 @@ import Transport
         client.start(owner: Probe())
         let (stream, server) = try await door.first()
         stream.pauseReading()
+        client.pauseReading()
         stream.write("never read")
         try await loop.sleep(for: .milliseconds(20))
-        client.pauseReading()
         client.close()
         try await eventually(loop) { server.isClosed }
         #expect(server.failure == .reset)
@@ -225,7 +220,7 @@ import Transport
         let door = try Door(loop, at: "unix:\(path)")
         defer {
             door.close()
-            unlink(path)
+            unsafe unlink(path)
         }
         let client = ByteStream(loop: loop, connectingTo: .unix(path: path))
         client.start(owner: Probe())
@@ -272,4 +267,13 @@ import Transport
         #expect(!probe.isClosed)
         #expect(client.owner == nil)
     }
+}
+
+/// Whether `bytes` count up from `position`, looking at every 997th.
+private func counts(_ bytes: Span<UInt8>, from position: Int) -> Bool {
+    for offset in stride(from: 0, to: bytes.count, by: 997)
+    where bytes[offset] != UInt8(truncatingIfNeeded: position &+ offset) {
+        return false
+    }
+    return true
 }

@@ -31,7 +31,7 @@ final class Probe: StreamOwner {
         if consumes {
             let count = stream.inbound.count
             receivedCount += count
-            if keepsBytes { stream.inbound.bytes.withUnsafeBufferPointer { unsafe received.append(contentsOf: $0) } }
+            if keepsBytes { append(stream.inbound.bytes) }
             stream.consume(count)
         }
         onReceived?(stream)
@@ -50,6 +50,10 @@ final class Probe: StreamOwner {
     func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
         isClosed = true
         self.failure = failure
+    }
+
+    private func append(_ bytes: Span<UInt8>) {
+        for index in bytes.indices { received.append(bytes[index]) }
     }
 
     var text: String { String(decoding: received, as: UTF8.self) }
