@@ -87,7 +87,9 @@ package final class EventLoop {
         }
     }
 
-    /// Stops watching; the caller closes the descriptor next or keeps it. Freed when the turn ends.
+    /// Stops watching; the caller closes the descriptor next or keeps it.
+    ///
+    /// Freed when the turn ends.
     func deregister(_ source: EventSource, keepsDescriptor: Bool = false) {
         guard source.isRegistered else { return }
         source.markRegistered(false)

@@ -43,7 +43,9 @@ package actor Reactor {
     /// Whether the caller runs on the loop's thread.
     nonisolated package static var isCurrent: Bool { shared.executor.isCurrent }
 
-    /// Runs `body` as isolated code; a bug anywhere but on the loop's thread. For callbacks from C, off the hot path.
+    /// Runs `body` as isolated code; a bug anywhere but on the loop's thread.
+    ///
+    /// For callbacks from C, off the hot path.
     nonisolated package static func assumeIsolated<T>(_ body: @Reactor () throws -> T) rethrows -> T {
         precondition(shared.executor.isCurrent, "not on the loop's thread")
         // The two function types differ only in isolation, which was just checked.

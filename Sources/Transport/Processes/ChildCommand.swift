@@ -62,7 +62,7 @@ private func withCStrings<T>(
 ) -> T {
     var pointers: [UnsafeMutablePointer<CChar>?] = unsafe strings.map { unsafe strdup($0) }
     unsafe pointers.append(nil)
-    defer { for unsafepointer in unsafe pointers { unsafe free(pointer) } }
+    defer { unsafe pointers.forEach { unsafe free($0) } }
     return unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0.baseAddress.unsafelyUnwrapped) }
 }
 

@@ -12,7 +12,7 @@ extension ByteStream {
     /// Whether the owner should stop producing until `streamDrained`, which will come.
     package var isCongested: Bool { outboundCount >= limits.outboundHighWater }
 
-    /// Appends a copy of `bytes`; they are sent at the end of the turn. Dropped on a closed stream.
+    /// Appends a copy of `bytes`, sent at the end of the turn; dropped on a closed stream.
     @inline(__always)
     package func write(_ bytes: Span<UInt8>) {
         outbound.append(bytes)

@@ -26,9 +26,13 @@ package final class ByteStream: EventSource {
 
     /// Whoever is told; may be replaced at any time, for instance after an upgrade.
     package var owner: (any StreamOwner)?
-    /// Received, not yet consumed. Prefer `consume(_:)`; after consuming in another way call `inboundConsumed()`.
+    /// Received, not yet consumed.
+    ///
+    /// Prefer `consume(_:)`; after consuming in another way call `inboundConsumed()`.
     package var inbound = ByteBuffer()
-    /// Written, not yet sent. Prefer `write`; after appending directly call `outboundAppended()`.
+    /// Written, not yet sent.
+    ///
+    /// Prefer `write`; after appending directly call `outboundAppended()`.
     package var outbound = ByteBuffer()
     package let limits: StreamLimits
     /// The peer's address; the listener's own for a Unix client without a name.
@@ -39,7 +43,9 @@ package final class ByteStream: EventSource {
     var phase = Phase.idle
     /// Bytes that are ready for the socket but were not taken: ciphertext under TLS, unused without.
     var wire = ByteBuffer()
-    /// The socket may hold unread bytes. Set by an event, cleared by a short read: no read is made to learn nothing.
+    /// The socket may hold unread bytes.
+    ///
+    /// Set by an event, cleared by a short read: no read is made to learn nothing.
     var mayRead = false
     /// The socket took everything so far.
     var mayWrite = true
@@ -117,7 +123,9 @@ package final class ByteStream: EventSource {
         unsafe SSL_free(ssl)
     }
 
-    /// Begins to connect, shake hands or read. Nothing is reported before this call has returned.
+    /// Begins to connect, shake hands or read.
+    ///
+    /// Nothing is reported before this call has returned.
     package func start(owner: any StreamOwner) {
         precondition(phase == .idle, "a stream is started once")
         self.owner = owner
