@@ -73,5 +73,6 @@ let package = Package(
         tests("Telemetry", ["Telemetry"]),
         tests("sallyport", ["sallyport"]),
         tests("Transport", ["Buffers", "Transport"]),
+        tests("Store", ["Buffers", "Credentials", "Encodings", "Limits", "Store", "Transport"]),
     ]
 )

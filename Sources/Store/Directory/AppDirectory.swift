@@ -1,0 +1,283 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+package import Transport
+
+/// A worker's bounded cache of compiled apps and listed sites.
+///
+/// Isolated to the Reactor.
+///
+/// Look-ups are synchronous and allocate nothing; what they leave `unresolved` is loaded, once for however many ask at
+/// the same time. What is loaded is kept only if no change to it was applied since the load began.
+@Reactor
+package final class AppDirectory {
+    private let connection: RedisConnection
+    private let lease: ServingLease
+    private let loop: EventLoop
+    private var apps: DirectoryTable
+    private var sites: [Int: (name: DirectoryName, organizations: [OrganizationID])] = [:]
+    /// Digests of names that do not exist, and until when we believe it.
+    private var unknown: [Int: MonotonicInstant] = [:]
+    private var flights: [RegistryStore.AppReference: Flight] = [:]
+    private var siteFlights: [String: SiteFlight] = [:]
+
+    /// Long enough to blunt a flood of one made-up name, short enough to forget mistakes.
+    private static let unknownLifetime = Duration.seconds(5)
+    private static let mostUnknown = 8_192
+    private static let mostSites = 16_384
+    /// Changes that overtake a load make it start again this often.
+    private static let attempts = 4
+
+    /// A load under way and who waits for it.
+    private final class Flight {
+        var isOvertaken = false
+        var waiters: [ParkedCaller<AppLookup>] = []
+    }
+
+    private final class SiteFlight {
+        var isOvertaken = false
+        var waiters: [ParkedCaller<SiteLookup>] = []
+    }
+
+    /// An empty directory for at most `capacity` apps.
+    package init(connection: RedisConnection, lease: ServingLease, loop: EventLoop, capacity: Int = 10_000) {
+        self.connection = connection
+        self.lease = lease
+        self.loop = loop
+        apps = DirectoryTable(capacity: capacity)
+    }
+
+    // MARK: - Look-ups
+
+    /// The app of an App ID.
+    package func app(id: Span<UInt8>) -> AppLookup { find(.appID, id) }
+
+    /// The app that owns an API key's id.
+    package func app(key: Span<UInt8>) -> AppLookup { find(.key, key) }
+
+    /// The app of a record id.
+    package func app(record: Span<UInt8>) -> AppLookup { find(.record, record) }
+
+    /// The app of an organization by its username there, or by its record id.
+    package func app(organization: Span<UInt8>, name: Span<UInt8>) -> AppLookup {
+        guard lease.isValid else { return .unavailable }
+        if let slot = apps.find(.username, organization, name) { return slot.lookup }
+        if let slot = apps.find(.record, name), organization.matches(slot.organization) { return slot.lookup }
+        return isUnknown(digestOf(.username, organization, name)) ? .unknown : .unresolved
+    }
+
+    /// The organizations with an app that lists an origin (`scheme://host[:port]`) or a domain (`host[:port]`).
+    package func organizations(site: Span<UInt8>) -> SiteLookup {
+        guard lease.isValid else { return .unavailable }
+        guard let entry = sites[digestOf(.site, site)], entry.name.bytes.count == site.count,
+            site.matches(entry.name.bytes)
+        else { return .unresolved }
+        return .known(entry.organizations)
+    }
+
+    @inline(__always)
+    private func find(_ kind: DirectoryKind, _ name: Span<UInt8>) -> AppLookup {
+        guard lease.isValid else { return .unavailable }
+        if let slot = apps.find(kind, name) { return slot.lookup }
+        return isUnknown(digestOf(kind, name)) ? .unknown : .unresolved
+    }
+
+    private func isUnknown(_ digest: Int) -> Bool {
+        guard !unknown.isEmpty, let end = unknown[digest] else { return false }
+        return loop.now < end
+    }
+
+    // MARK: - Loading
+
+    /// Loads the app of an App ID: known, unknown, broken or unavailable.
+    package func load(id: String) async -> AppLookup {
+        await load(.appID(AppID(rawValue: id)), remembering: digestOf(.appID, id.utf8.span))
+    }
+
+    /// Loads the app that owns an API key's id.
+    package func load(key: String) async -> AppLookup {
+        await load(.key(APIKeyID(rawValue: key)), remembering: digestOf(.key, key.utf8.span))
+    }
+
+    /// Loads the app of a record id.
+    package func load(record: String) async -> AppLookup {
+        await load(.record(RecordID(rawValue: record)), remembering: digestOf(.record, record.utf8.span))
+    }
+
+    /// Loads an app of an organization by username, then by record id.
+    package func load(organization: String, name: String) async -> AppLookup {
+        let digest = digestOf(.username, organization.utf8.span, name.utf8.span)
+        let named = await load(.username(OrganizationID(rawValue: organization), name), remembering: nil)
+        guard case .unknown = named else { return named }
+        let recorded = await load(.record(RecordID(rawValue: name)), remembering: nil)
+        if case .known(let app) = recorded, app.organization.rawValue == organization { return recorded }
+        if case .unavailable = recorded { return recorded }
+        remember(unknown: digest)
+        return .unknown
+    }
+
+    /// Loads the organizations of an origin or domain.
+    package func load(site: String) async -> SiteLookup {
+        guard lease.isValid else { return .unavailable }
+        if let flight = siteFlights[site] {
+            return await ParkedCaller.park { flight.waiters.append($0) }
+        }
+        let flight = SiteFlight()
+        siteFlights[site] = flight
+        let found = await fetch(site: site, flight)
+        siteFlights[site] = nil
+        for waiter in flight.waiters { waiter.resume(returning: found) }
+        return found
+    }
+
+    private func load(
+        _ reference: RegistryStore.AppReference,
+        remembering digest: Int?
+    ) async -> AppLookup {
+        guard lease.isValid else { return .unavailable }
+        if let flight = flights[reference] {
+            return await ParkedCaller.park { flight.waiters.append($0) }
+        }
+        let flight = Flight()
+        flights[reference] = flight
+        let found = await fetch(reference, flight, remembering: digest)
+        flights[reference] = nil
+        for waiter in flight.waiters { waiter.resume(returning: found) }
+        return found
+    }
+
+    private func fetch(
+        _ reference: RegistryStore.AppReference,
+        _ flight: Flight,
+        remembering digest: Int?
+    ) async -> AppLookup {
+        let (index, value) = reference.indexed
+        for _ in 0..<Self.attempts {
+            flight.isOvertaken = false
+            let reply: RedisReply
+            do {
+                reply = try await connection.evaluate(
+                    RegistryScripts.fetch,
+                    keys: [.text(RegistryScripts.tag)],
+                    arguments: [.text(index), .text(value)]
+                )
+            } catch {
+                return .unavailable
+            }
+            if flight.isOvertaken { continue }
+            guard let parts = reply.elements else { return .unavailable }
+            if parts.isEmpty {
+                if let digest { remember(unknown: digest) }
+                return .unknown
+            }
+            guard let slot = DirectorySlot(fetched: parts, by: DirectoryName(reference)) else { return .unavailable }
+            apps.insert(slot)
+            return slot.lookup
+        }
+        return .unavailable
+    }
+
+    private func fetch(site: String, _ flight: SiteFlight) async -> SiteLookup {
+        for _ in 0..<Self.attempts {
+            flight.isOvertaken = false
+            let reply: RedisReply
+            do {
+                reply = try await connection.call(["HVALS", .text(RegistryScripts.tag + ":site:" + site)])
+            } catch {
+                return .unavailable
+            }
+            if flight.isOvertaken { continue }
+            guard let names = reply.elements?.compactMap(\.text) else { return .unavailable }
+            let organizations = Set(names).sorted().map(OrganizationID.init(rawValue:))
+            if sites.count >= Self.mostSites { sites.removeAll(keepingCapacity: true) }
+            let name = DirectoryName(.site, site)
+            sites[name.digest] = (name, organizations)
+            return .known(organizations)
+        }
+        return .unavailable
+    }
+
+    private func remember(unknown digest: Int) {
+        if unknown.count >= Self.mostUnknown { unknown.removeAll(keepingCapacity: true) }
+        unknown[digest] = loop.now.advanced(by: Self.unknownLifetime)
+    }
+}
+
+extension AppDirectory: ChangeSubscriber {
+    /// Forgets what the change touches; true where it was known and is worth loading again at once.
+    package func apply(_ change: RegistryNotice) -> Bool {
+        unknown.removeAll(keepingCapacity: true)
+        for flight in flights.values { flight.isOvertaken = true }
+        if !change.sites.isEmpty {
+            for flight in siteFlights.values { flight.isOvertaken = true }
+            for site in change.sites { sites[DirectoryName(.site, site).digest] = nil }
+        }
+        switch change.kind {
+        case .organization:
+            for slot in apps.slots(of: change.id) { apps.remove(slot) }
+            return false
+        case .app:
+            guard let slot = apps.find(.record, change.id.utf8.span) else { return false }
+            apps.remove(slot)
+            return true
+        }
+    }
+
+    /// Forgets everything.
+    package func dropEverything() {
+        apps.removeAll()
+        sites.removeAll(keepingCapacity: true)
+        unknown.removeAll(keepingCapacity: true)
+        for flight in flights.values { flight.isOvertaken = true }
+        for flight in siteFlights.values { flight.isOvertaken = true }
+    }
+
+    /// Loads again what a change made us forget, so that the store may go away right after it.
+    package func reload(_ change: RegistryNotice) async {
+        _ = await load(record: change.id)
+    }
+}
+
+extension DirectorySlot {
+    /// Compiles what the fetch script answered: {record id, version, record, organization's record}.
+    convenience init?(fetched parts: [RedisReply], by name: DirectoryName) {
+        guard parts.count == 4, let id = parts[0].text, let json = parts[2].bytes else { return nil }
+        do throws(RegistryError) {
+            let record = try RecordCoding.decode(AppRecord.self, from: json)
+            guard record.recordID.rawValue == id else { throw RegistryError.broken(reason: "another record's id") }
+            var names = [DirectoryName(.record, id), DirectoryName(.appID, record.appID.rawValue)]
+            names.append(DirectoryName(.username, record.organization.rawValue + "/" + record.username))
+            for key in record.keys { names.append(DirectoryName(.key, key.id.rawValue)) }
+            self.init(
+                Self.compile(record, organization: parts[3].bytes),
+                record: id,
+                organization: record.organization.rawValue,
+                names: names
+            )
+        } catch {
+            // Its other names are not known; each of them costs a fetch, and the app stays closed.
+            let names = name.kind == .record ? [name] : [DirectoryName(.record, id), name]
+            self.init(.broken(reason: error.reason), record: id, organization: "", names: names)
+        }
+    }
+
+    private static func compile(_ record: AppRecord, organization: [UInt8]?) -> AppLookup {
+        guard let organization else { return .broken(reason: "its organization is missing") }
+        do throws(RegistryError) {
+            let owner = try RecordCoding.decode(OrganizationRecord.self, from: organization)
+            return compile(record, isOrganizationEnabled: owner.isEnabled)
+        } catch {
+            return .broken(reason: error.reason)
+        }
+    }
+
+    private static func compile(_ record: AppRecord, isOrganizationEnabled: Bool) -> AppLookup {
+        do {
+            return .known(try App(compiling: record, isOrganizationEnabled: isOrganizationEnabled))
+        } catch {
+            return .broken(reason: "an entry is not in normal form")
+        }
+    }
+}

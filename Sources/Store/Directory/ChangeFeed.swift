@@ -1,0 +1,259 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Transport
+
+/// Follows the registry's change stream and keeps the worker's lease.
+///
+/// Isolated to the Reactor.
+///
+/// Two connections: this one's `XREAD` blocks, the lease is renewed on the worker's other. A gap in the numbers, an
+/// entry that cannot be read or another replication id make it drop every cache and begin anew. The lease grows only by
+/// renewals that the store acknowledged while we had applied everything, counted from when they were sent.
+@Reactor
+package final class ChangeFeed {
+    /// The number of the last change that is applied here; nil before the first registration.
+    package private(set) var applied: Int?
+    /// How often everything was dropped, for metrics.
+    package private(set) var resyncs = 0
+    private let loop: EventLoop
+    /// The connection that `XREAD` blocks.
+    private let stream: RedisConnection
+    /// The connection that leases are renewed on.
+    private let connection: RedisConnection
+    private let worker: String
+    private let lease: ServingLease
+    private let leaseLength: Duration
+    private let subscribers: [any ChangeSubscriber]
+    private let renewal: LeaseRenewal
+    private var epoch: String?
+    private var checkedGeneration = -1
+    private var needsResync = true
+    private var task: Task<Void, Never>?
+    private var isStopped = false
+
+    /// Short against any lease, long against the cost.
+    private static let renewalInterval = Duration.seconds(1)
+    /// What clocks and the way of a reply may take; see architecture, state.
+    private static let margin = Duration.milliseconds(500)
+    private static let block = Duration.seconds(2)
+    private static let batch = 512
+    /// Beyond these a batch's apps are loaded on first sight.
+    private static let reloadsPerBatch = 64
+
+    /// A feed for the worker named `worker`, whose caches may be used for `leaseLength` after a renewal.
+    package init(
+        loop: EventLoop,
+        stream: RedisConnection,
+        connection: RedisConnection,
+        worker: String,
+        lease: ServingLease,
+        leaseLength: Duration,
+        subscribers: [any ChangeSubscriber]
+    ) {
+        self.loop = loop
+        self.stream = stream
+        self.connection = connection
+        self.worker = worker
+        self.lease = lease
+        self.leaseLength = leaseLength
+        self.subscribers = subscribers
+        renewal = LeaseRenewal(loop: loop)
+    }
+
+    /// Begins to follow; the lease becomes valid when the store has been reached.
+    package func start() {
+        renewal.feed = self
+        renewal.timer.arm(after: Self.renewalInterval)
+        task = Task { await self.run() }
+    }
+
+    /// Ends the lease here and in the store, so that nobody waits for this worker.
+    package func stop() async {
+        isStopped = true
+        renewal.timer.cancel()
+        task?.cancel()
+        task = nil
+        lease.end()
+        stream.close()
+        do {
+            _ = try await connection.evaluate(
+                RegistryScripts.endLease,
+                keys: [.text(RegistryScripts.tag)],
+                arguments: [.text(worker)]
+            )
+        } catch {
+            // The lease then runs out by itself.
+        }
+    }
+
+    // MARK: - Following
+
+    private func run() async {
+        while !isStopped {
+            guard stream.isReady else {
+                await loop.pause(for: .milliseconds(10))
+                continue
+            }
+            do {
+                try await step()
+            } catch {
+                await loop.pause(for: .milliseconds(20))
+            }
+        }
+    }
+
+    private func step() async throws(StoreError) {
+        let generation = stream.generation
+        if generation != checkedGeneration {
+            let found = try await RedisRequirements.epoch(of: stream)
+            if found != epoch { needsResync = true }
+            epoch = found
+            checkedGeneration = generation
+        }
+        if needsResync { try await resync() }
+        guard let from = applied else { return }
+        let reply = try await stream.call(
+            [
+                "XREAD", "COUNT", .number(Self.batch), "BLOCK", .number(Int(Self.block.components.seconds) * 1000),
+                "STREAMS", .text(RegistryScripts.tag + ":changes"), .text("\(from)-0"),
+            ],
+            deadline: Self.block + .seconds(1)
+        )
+        // Between sending and now a renewal may have asked for a resync; the entries are then moot.
+        guard !needsResync else { return }
+        await apply(try entries(of: reply))
+    }
+
+    /// Drops everything, registers the lease and takes its sequence number as the place to read on from.
+    ///
+    /// Dropped twice: before, because the registration tells others that we hold nothing older; after, because loads
+    /// begun meanwhile may be older than the number.
+    private func resync() async throws(StoreError) {
+        resyncs += 1
+        applied = nil
+        for subscriber in subscribers { subscriber.dropEverything() }
+        let sent = MonotonicInstant.readClock()
+        let reply = try await stream.evaluate(
+            RegistryScripts.lease,
+            keys: [.text(RegistryScripts.tag)],
+            arguments: [.text(worker), "", .number(leaseMilliseconds)]
+        )
+        guard let parts = reply.elements, parts.count == 3, let sequence = parts[1].integer else {
+            throw .malformed("the answer to a lease")
+        }
+        for subscriber in subscribers { subscriber.dropEverything() }
+        applied = Int(sequence)
+        needsResync = false
+        extend(from: sent)
+    }
+
+    private func entries(of reply: RedisReply) throws(StoreError) -> [RedisReply] {
+        guard let streams = reply.elements else { throw .malformed("the change stream") }
+        guard let first = streams.first else { return [] }
+        guard let parts = first.elements, parts.count == 2, let entries = parts[1].elements else {
+            throw .malformed("the change stream")
+        }
+        return entries
+    }
+
+    private func apply(_ entries: [RedisReply]) async {
+        guard !entries.isEmpty, var last = applied else { return }
+        var reloads: [(any ChangeSubscriber, RegistryNotice)] = []
+        for entry in entries {
+            guard let change = RegistryNotice(entry: entry), change.sequence == last + 1 else {
+                needsResync = true
+                return
+            }
+            for subscriber in subscribers {
+                if subscriber.apply(change), reloads.count < Self.reloadsPerBatch {
+                    reloads.append((subscriber, change))
+                }
+            }
+            last = change.sequence
+        }
+        applied = last
+        renew()
+        for (subscriber, change) in reloads { await subscriber.reload(change) }
+    }
+
+    // MARK: - The lease
+
+    /// Sends a renewal; the answer comes to `renewed`.
+    fileprivate func renew() {
+        renewal.timer.arm(after: Self.renewalInterval)
+        guard !isStopped, !needsResync, let applied else { return }
+        renewal.send(worker: worker, applied: applied, milliseconds: leaseMilliseconds, on: connection)
+    }
+
+    fileprivate func renewed(applied sent: Int, at time: MonotonicInstant, isExtended: Bool, sequence: Int) {
+        guard !isStopped, !needsResync else { return }
+        if sequence < sent {
+            // The store has lost changes that we have applied: another history.
+            needsResync = true
+            stream.reset()
+        } else if isExtended {
+            extend(from: time)
+        }
+    }
+
+    private func extend(from sent: MonotonicInstant) {
+        lease.extend(to: sent.advanced(by: leaseLength - Self.margin))
+    }
+
+    private var leaseMilliseconds: Int {
+        let (seconds, attoseconds) = leaseLength.components
+        return Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+/// The renewals of one feed: the timer and the answers.
+@Reactor
+private final class LeaseRenewal: RedisReplyReceiver {
+    weak var feed: ChangeFeed?
+    let timer: LoopTimer
+    private let loop: EventLoop
+    /// What each renewal on its way said and when it was sent, by token.
+    private var underWay: [Int: (applied: Int, sent: MonotonicInstant)] = [:]
+    private var nextToken = 0
+
+    init(loop: EventLoop) {
+        self.loop = loop
+        timer = LoopTimer(loop: loop)
+        timer.onFire = { [weak self] in self?.feed?.renew() }
+    }
+
+    func send(worker: String, applied: Int, milliseconds: Int, on connection: RedisConnection) {
+        nextToken &+= 1
+        // Read now, not the turn's time: the lease counts from before the bytes leave.
+        underWay[nextToken] = (applied, loop.now)
+        let isSent = connection.send(receiver: self, token: nextToken) { buffer in
+            buffer.beginCommand(arguments: 7)
+            // EVAL's source each second costs nothing and needs no care for NOSCRIPT.
+            buffer.appendArgument(utf8: "EVAL")
+            buffer.appendArgument(utf8: RegistryScripts.lease.source)
+            buffer.appendArgument(decimal: 1)
+            buffer.appendArgument(utf8: RegistryScripts.tag)
+            buffer.appendArgument(utf8: worker)
+            buffer.appendArgument(decimal: applied)
+            buffer.appendArgument(decimal: milliseconds)
+        }
+        if !isSent { underWay[nextToken] = nil }
+    }
+
+    func replied(_ reply: RedisReplyTape, token: Int) {
+        guard let renewal = underWay.removeValue(forKey: token), reply.count == 4,
+            let isExtended = reply.integer(at: 1), let sequence = reply.integer(at: 2)
+        else { return }
+        feed?.renewed(
+            applied: renewal.applied,
+            at: renewal.sent,
+            isExtended: isExtended == 1,
+            sequence: sequence
+        )
+    }
+
+    func failed(_ error: StoreError, token: Int) {
+        underWay[token] = nil
+    }
+}

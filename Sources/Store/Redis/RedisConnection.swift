@@ -1,0 +1,336 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Buffers
+package import Transport
+
+/// One connection to Redis that keeps itself alive: pipelined, with deadlines, reconnecting.
+///
+/// Isolated to the Reactor.
+///
+/// Calls are written into the stream's outbound buffer and leave together when the loop's turn ends; answers come in
+/// the order of the calls. A call made while there is no connection fails at once: nothing waits past its deadline, and
+/// nothing is sent twice.
+@Reactor
+package final class RedisConnection {
+    /// How a connection behaves; the defaults are those of configuration.
+    package struct Options: Sendable {
+        /// Shown by `CLIENT LIST`.
+        package var name: String
+        /// How long a call may take where it does not say.
+        package var deadline: Duration
+
+        package init(name: String, deadline: Duration = .milliseconds(250)) {
+            self.name = name
+            self.deadline = deadline
+        }
+    }
+
+    private enum State {
+        /// Not started, between two attempts, or closed.
+        case disconnected
+        case connecting
+        /// Connected; so many answers to the greeting are still to come.
+        case greeting(Int)
+        case ready
+    }
+
+    /// Counts the connections made: a caller that must know whether it still speaks to the same one compares it.
+    package private(set) var generation = 0
+    /// Why the last attempt or connection ended, for logs.
+    package private(set) var lastFailure: String?
+    /// Told when the connection becomes usable or is lost.
+    package var onReadinessChange: (@Reactor (Bool) -> Void)?
+
+    private let loop: EventLoop
+    private let options: Options
+    private let link: RedisLink
+    private var state = State.disconnected
+    private var isClosed = false
+    private var reader = RedisReplyReader()
+    private var queue = RedisCallQueue()
+    private var backOff = RedisBackOff()
+    /// Deadlines of calls and of the attempt to connect, and the heartbeat.
+    private let timer: LoopTimer
+    private var timerDue = MonotonicInstant.distantFuture
+    private let reconnect: LoopTimer
+    private var readyWaiters: [RedisReadyWaiter] = []
+
+    /// More calls under way than this mean that the server has stopped answering.
+    private static let mostCalls = 65_536
+    /// A quiet connection is tried this often, so that a dead one is found before a request needs it.
+    private static let heartbeat = Duration.seconds(5)
+    /// A server that owes an answer this long after its deadline is given up (peers B24).
+    private static let grace = Duration.seconds(1)
+    private static let connectTimeout = Duration.seconds(1)
+
+    /// A connection that is not open yet: `start()` it.
+    ///
+    /// `tls` is needed for `rediss://` endpoints and unused for others.
+    package init(loop: EventLoop, endpoint: RedisEndpoint, options: Options, tls: TLSClientContext? = nil) {
+        self.loop = loop
+        self.options = options
+        link = RedisLink(loop: loop, endpoint: endpoint, tls: tls, deadline: Self.connectTimeout)
+        timer = LoopTimer(loop: loop)
+        reconnect = LoopTimer(loop: loop)
+        link.connection = self
+        timer.onFire = { [weak self] in self?.timerFired() }
+        reconnect.onFire = { [weak self] in self?.connect() }
+    }
+
+    /// Whether calls can be sent now.
+    package var isReady: Bool {
+        guard case .ready = state else { return false }
+        return true
+    }
+
+    /// Opens the connection and keeps it open until `close()`.
+    package func start() {
+        guard case .disconnected = state, !isClosed, !reconnect.isArmed else { return }
+        connect()
+    }
+
+    /// Closes it for good; what is under way fails.
+    package func close() {
+        isClosed = true
+        disconnect(because: "closed")
+        reconnect.cancel()
+    }
+
+    /// Drops the connection and makes a new one at once.
+    package func reset() {
+        guard !isClosed else { return }
+        disconnect(because: "reset")
+    }
+
+    /// Waits until calls can be sent, for `timeout` at most.
+    package func becomeReady(within timeout: Duration) async throws(StoreError) {
+        if isReady { return }
+        let waiter = RedisReadyWaiter(loop: loop)
+        readyWaiters.append(waiter)
+        guard await waiter.wait(for: timeout) else { throw .unavailable }
+    }
+
+    // MARK: - Calls
+
+    /// Sends one command, which `write` must write completely; false: nothing was sent and no answer will come.
+    package func send(
+        receiver: any RedisReplyReceiver,
+        token: Int,
+        deadline: Duration? = nil,
+        _ write: (inout ByteBuffer) -> Void
+    ) -> Bool {
+        guard isReady, queue.count < Self.mostCalls else { return false }
+        enqueue(receiver, token, loop.now.advanced(by: deadline ?? options.deadline))
+        link.send(write)
+        return true
+    }
+
+    /// Sends a command and waits for its answer; an error of Redis is thrown as `.refused`.
+    package func call(
+        _ arguments: [RedisArgument],
+        deadline: Duration? = nil
+    ) async throws(StoreError) -> RedisReply {
+        let waiter = RedisCallWaiter()
+        let isSent = send(receiver: waiter, token: 0, deadline: deadline) { buffer in
+            buffer.beginCommand(arguments: arguments.count)
+            for argument in arguments { argument.write(to: &buffer) }
+        }
+        guard isSent else { throw .unavailable }
+        return try await waiter.answer()
+    }
+
+    /// Runs a script, by its digest first and with its source where the server does not know it.
+    package func evaluate(
+        _ script: RedisScript,
+        keys: [RedisArgument],
+        arguments: [RedisArgument],
+        deadline: Duration? = nil
+    ) async throws(StoreError) -> RedisReply {
+        let rest = [.number(keys.count)] + keys + arguments
+        do throws(StoreError) {
+            return try await call(["EVALSHA", .bytes(script.digest)] + rest, deadline: deadline)
+        } catch  where error.isMissingScript {
+            return try await call(["EVAL", .text(script.source)] + rest, deadline: deadline)
+        }
+    }
+
+    private func enqueue(_ receiver: (any RedisReplyReceiver)?, _ token: Int, _ deadline: MonotonicInstant) {
+        if deadline < timerDue { armTimer(at: deadline) }
+        queue.append(RedisCallQueue.Call(receiver: receiver, token: token, deadline: deadline))
+    }
+
+    // MARK: - Connecting
+
+    private func connect() {
+        guard case .disconnected = state, !isClosed else { return }
+        state = .connecting
+        generation += 1
+        armTimer(at: loop.now.advanced(by: Self.connectTimeout))
+        link.open()
+    }
+
+    /// The stream is open: greet.
+    func linkOpened() {
+        guard case .connecting = state else { return }
+        let commands = link.endpoint.greeting(name: options.name)
+        state = .greeting(commands.count)
+        let deadline = loop.now.advanced(by: Self.connectTimeout)
+        for _ in commands { enqueue(nil, 0, deadline) }
+        link.send { buffer in
+            for command in commands {
+                buffer.beginCommand(arguments: command.count)
+                for argument in command { argument.write(to: &buffer) }
+            }
+        }
+    }
+
+    /// The stream ended or could not be opened.
+    func linkClosed(because reason: String) {
+        disconnect(because: reason)
+    }
+
+    /// Bytes arrived: they are moved into the reader; `takeReplies()` follows.
+    func linkReceived(_ inbound: inout ByteBuffer) {
+        do {
+            try reader.feed(inbound.bytes)
+            inbound.removeAll()
+        } catch {
+            disconnect(because: error.description)
+        }
+    }
+
+    /// Hands every complete reply to its receiver.
+    func takeReplies() {
+        do {
+            // A receiver may close the connection: what it read ahead is then gone with it.
+            let current = generation
+            while current == generation, isLinked, try reader.next() {
+                take(reader.tape)
+                if current == generation { reader.discard() }
+            }
+        } catch {
+            disconnect(because: error.description)
+        }
+    }
+
+    private var isLinked: Bool {
+        switch state {
+        case .greeting, .ready: true
+        case .disconnected, .connecting: false
+        }
+    }
+
+    private func take(_ reply: RedisReplyTape) {
+        guard let call = queue.removeFirst() else {
+            return disconnect(because: "an answer to no question")
+        }
+        if case .greeting(let remaining) = state { return greeted(by: reply, remaining: remaining - 1) }
+        if let error = reply.error, error.endsConnection {
+            call.receiver?.failed(error, token: call.token)
+            return disconnect(because: error.description)
+        }
+        call.receiver?.replied(reply, token: call.token)
+    }
+
+    private func greeted(by reply: RedisReplyTape, remaining: Int) {
+        if let error = reply.error { return disconnect(because: error.description) }
+        guard remaining == 0 else {
+            state = .greeting(remaining)
+            return
+        }
+        state = .ready
+        lastFailure = nil
+        backOff.succeeded()
+        armTimer(at: loop.now.advanced(by: Self.heartbeat))
+        onReadinessChange?(true)
+        let waiters = readyWaiters
+        readyWaiters.removeAll()
+        for waiter in waiters { waiter.finish(true) }
+    }
+
+    private func disconnect(because reason: String) {
+        guard !isDisconnected else { return }
+        let wasReady = isReady
+        state = .disconnected
+        lastFailure = reason
+        link.close()
+        armTimer(at: .distantFuture)
+        reader = RedisReplyReader()
+        var lost = RedisCallQueue()
+        swap(&lost, &queue)
+        if !isClosed {
+            // A connection that served is tried again soon; `backOff` grows with each failure after that.
+            reconnect.arm(after: backOff.failed(chance: Double.random(in: 0..<1)))
+        }
+        if wasReady { onReadinessChange?(false) }
+        while let call = lost.removeFirst() { call.receiver?.failed(.deadline, token: call.token) }
+    }
+
+    private var isDisconnected: Bool {
+        guard case .disconnected = state else { return false }
+        return true
+    }
+
+    // MARK: - Time
+
+    private func armTimer(at instant: MonotonicInstant) {
+        timerDue = instant
+        timer.arm(at: instant)
+    }
+
+    private func timerFired() {
+        switch state {
+        case .disconnected: return
+        case .connecting, .greeting: return disconnect(because: "no connection in time")
+        case .ready: break
+        }
+        let now = loop.now
+        if let oldest = queue.oldestDeadline, oldest.advanced(by: Self.grace) <= now {
+            return disconnect(because: "the server does not answer")
+        }
+        let (expired, next) = queue.expire(at: now)
+        if queue.isEmpty { ping() }
+        let check = queue.isEmpty ? Self.heartbeat : Self.grace
+        armTimer(at: min(next, now.advanced(by: check)))
+        for call in expired { call.receiver?.failed(.deadline, token: call.token) }
+    }
+
+    private func ping() {
+        enqueue(nil, 0, loop.now.advanced(by: options.deadline))
+        link.send { buffer in
+            buffer.beginCommand(arguments: 1)
+            buffer.appendArgument(utf8: "PING")
+        }
+    }
+}
+
+extension StoreError {
+    /// The server forgot a script: it was restarted or flushed.
+    var isMissingScript: Bool {
+        guard case .refused(let text) = self else { return false }
+        return text.hasPrefix("NOSCRIPT")
+    }
+
+    /// The server is no longer one that we can use; another may be there when we connect again.
+    var endsConnection: Bool {
+        guard case .refused(let text) = self else { return false }
+        return text.hasPrefix("READONLY") || text.hasPrefix("LOADING") || text.hasPrefix("MASTERDOWN")
+            || text.hasPrefix("NOAUTH")
+    }
+}
+
+extension RedisEndpoint {
+    /// What is said first on a new connection.
+    func greeting(name: String) -> [[RedisArgument]] {
+        var commands: [[RedisArgument]] = []
+        if let password {
+            commands.append(["AUTH"] + (user.map { [.text($0)] } ?? []) + [.text(password.text)])
+        }
+        if database != 0 { commands.append(["SELECT", .number(database)]) }
+        commands.append(["CLIENT", "SETNAME", .text(name)])
+        // Answers LOADING while the data set is read, which is no connection yet.
+        commands.append(["PING"])
+        return commands
+    }
+}

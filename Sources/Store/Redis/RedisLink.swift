@@ -1,0 +1,104 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Transport
+
+/// The stream under a Redis connection: opens it by socket path or name, with TLS where wanted.
+///
+/// Isolated to the Reactor.
+///
+/// What a stream says after it was replaced or closed is not passed on.
+@Reactor
+final class RedisLink: StreamOwner {
+    weak var connection: RedisConnection?
+    let endpoint: RedisEndpoint
+    private let loop: EventLoop
+    private let tls: TLSClientContext?
+    private let limits: StreamLimits
+    private var stream: ByteStream?
+    /// Counts attempts, so that a name resolved too late opens nothing.
+    private var attempt = 0
+
+    init(loop: EventLoop, endpoint: RedisEndpoint, tls: TLSClientContext?, deadline: Duration) {
+        self.loop = loop
+        self.endpoint = endpoint
+        self.tls = tls
+        var limits = StreamLimits()
+        limits.connectDeadline = deadline
+        limits.handshakeDeadline = deadline
+        // Replies are consumed as they come; a page of records must fit between two reads.
+        limits.inboundHighWater = 256 << 10
+        self.limits = limits
+    }
+
+    func open() {
+        attempt += 1
+        switch endpoint.address {
+        case .unix(let path): connect(to: .unix(path: path), serverName: nil)
+        case .tcp(let host, let port, let isTLS):
+            let serverName = isTLS ? host : nil
+            guard let address = IPAddress(parsing: host) else { return resolve(host, port, serverName) }
+            connect(to: .ip(address, port: port), serverName: serverName)
+        }
+    }
+
+    func close() {
+        attempt += 1
+        stream?.close()
+        stream = nil
+    }
+
+    /// Appends a command; it leaves when the turn ends.
+    func send(_ write: (inout ByteBuffer) -> Void) {
+        guard let stream else { return }
+        write(&stream.outbound)
+        stream.outboundAppended()
+    }
+
+    private func connect(to address: SocketAddress, serverName: String?) {
+        if serverName != nil, tls == nil {
+            connection?.linkClosed(because: "no TLS settings")
+            return
+        }
+        let stream = ByteStream(
+            loop: loop,
+            connectingTo: address,
+            tls: serverName == nil ? nil : tls,
+            serverName: serverName ?? "",
+            limits: limits
+        )
+        self.stream = stream
+        stream.start(owner: self)
+    }
+
+    private func resolve(_ host: String, _ port: UInt16, _ serverName: String?) {
+    }
+
+    func streamConnected(_ stream: ByteStream) {
+        guard stream === self.stream else { return }
+        if case .tcp(_, _, true) = endpoint.address { return }
+        connection?.linkOpened()
+    }
+
+    func streamSecured(_ stream: ByteStream, _ session: TLSSessionFacts) {
+        guard stream === self.stream else { return }
+        connection?.linkOpened()
+    }
+
+    func streamReceived(_ stream: ByteStream) {
+        guard stream === self.stream, let connection else { return }
+        connection.linkReceived(&stream.inbound)
+        connection.takeReplies()
+    }
+
+    func streamEnded(_ stream: ByteStream) {
+        guard stream === self.stream else { return }
+        connection?.linkClosed(because: "the server closed the connection")
+    }
+
+    func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
+        guard stream === self.stream else { return }
+        connection?.linkClosed(because: failure?.description ?? "closed")
+    }
+}

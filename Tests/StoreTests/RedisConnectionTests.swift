@@ -1,0 +1,157 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Glibc
+import Testing
+import Transport
+
+@testable import Store
+
+@Suite(.onLoop) struct RedisConnectionTests {
+    @Test @Reactor func `a command is answered and an error is thrown`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        #expect(try await connection.call(["SET", "k", "v"]) == .status("OK"))
+        #expect(try await connection.call(["GET", "k"]) == .bytes(Array("v".utf8)))
+        #expect(try await connection.call(["GET", "none"]) == .null)
+        await #expect(throws: StoreError.refused("")) { try await connection.call(["INCR", "k"]) }
+        connection.close()
+    }
+
+    @Test @Reactor func `calls made in one turn each get their own answer`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        let calls = (0..<2_000).map { number in
+            Task { @Reactor in try await connection.call(["ECHO", .number(number)]).integer }
+        }
+        for (number, call) in calls.enumerated() { #expect(try await call.value == Int64(number)) }
+        connection.close()
+    }
+
+    @Test @Reactor func `a script that the server forgot is sent again`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        let script = RedisScript("return ARGV[1] + 1")
+        for _ in 0..<2 {
+            #expect(try await connection.evaluate(script, keys: [], arguments: [41]) == .integer(42))
+            _ = try await connection.call(["SCRIPT", "FLUSH"])
+        }
+        connection.close()
+    }
+
+    @Test @Reactor func `without a connection a call fails at once`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = RedisConnection(
+            loop: TestLoop.loop,
+            endpoint: server.embedded.endpoint,
+            options: RedisConnection.Options(name: "test")
+        )
+        await #expect(throws: StoreError.unavailable) { try await connection.call(["PING"]) }
+        connection.start()
+        try await connection.becomeReady(within: .seconds(5))
+        connection.close()
+        await #expect(throws: StoreError.unavailable) { try await connection.call(["PING"]) }
+    }
+
+    @Test @Reactor func `a connection comes back by itself after kill -9`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        let first = connection.generation
+        server.kill()
+        #expect(await eventually { !connection.isReady })
+        await #expect(throws: StoreError.unavailable) { try await connection.call(["PING"]) }
+        try await server.restart()
+        try await connection.becomeReady(within: .seconds(5))
+        #expect(connection.generation > first)
+        #expect(try await connection.call(["PING"]) == .status("PONG"))
+        connection.close()
+    }
+
+    @Test @Reactor func `a stopped server costs its deadline and then its connection`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected(deadline: .milliseconds(250))
+        server.signal(SIGSTOP)
+        let start = MonotonicInstant.readClock()
+        await #expect(throws: StoreError.deadline) { try await connection.call(["PING"]) }
+        let waited = MonotonicInstant.readClock().duration(since: start)
+        #expect(waited >= .milliseconds(240) && waited < .milliseconds(600))
+        #expect(await eventually { !connection.isReady })
+        server.signal(SIGCONT)
+        try await connection.becomeReady(within: .seconds(5))
+        #expect(try await connection.call(["PING"]) == .status("PONG"))
+        connection.close()
+    }
+
+    @Test @Reactor func `a late answer is not given to the next call`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        server.signal(SIGSTOP)
+        await #expect(throws: StoreError.deadline) {
+            try await connection.call(["ECHO", "old"], deadline: .milliseconds(50))
+        }
+        server.signal(SIGCONT)
+        #expect(try await connection.call(["ECHO", "new"]).text == "new")
+        connection.close()
+    }
+
+    @Test @Reactor func `a wrong password is never ready and says why`() async throws {
+        let server = try await RedisServer.launched()
+        var endpoint = server.embedded.endpoint
+        endpoint.password = RedisPassword("wrong")
+        let connection = RedisConnection(
+            loop: TestLoop.loop,
+            endpoint: endpoint,
+            options: RedisConnection.Options(name: "test")
+        )
+        connection.start()
+        await #expect(throws: StoreError.unavailable) { try await connection.becomeReady(within: .milliseconds(300)) }
+        let reason = try #require(connection.lastFailure)
+        #expect(reason.contains("WRONGPASS"))
+        #expect(!reason.contains("wrong\""))
+        connection.close()
+    }
+
+    @Test @Reactor func `TCP with a user, a password and a database works`() async throws {
+        let port = Int.random(in: 20_000...50_000)
+        let server = try await RedisServer.launched(settings: "port \(port)\nbind 127.0.0.1\ndatabases 4")
+        var endpoint = server.embedded.endpoint
+        endpoint.address = .tcp(host: "localhost", port: UInt16(port), isTLS: false)
+        endpoint.database = 3
+        let connection = RedisConnection(
+            loop: TestLoop.loop,
+            endpoint: endpoint,
+            options: RedisConnection.Options(name: "over-tcp")
+        )
+        connection.start()
+        try await connection.becomeReady(within: .seconds(5))
+        let info = try #require(try await connection.call(["CLIENT", "INFO"]).text)
+        #expect(info.contains("name=over-tcp"))
+        #expect(info.contains("db=3"))
+        connection.close()
+    }
+}
+
+@Suite(.onLoop) struct RedisRequirementsTests {
+    @Test @Reactor func `the embedded server is good enough`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        #expect(try await RedisRequirements.problem(of: connection) == nil)
+        #expect(try await RedisRequirements.epoch(of: connection).count == 40)
+        #expect(try await RedisRequirements.time(of: connection) > 1_700_000_000_000)
+        connection.close()
+    }
+
+    @Test @Reactor func `a server that evicts is refused`() async throws {
+        let server = try await RedisServer.launched(settings: "maxmemory 100mb\nmaxmemory-policy allkeys-lru")
+        let connection = try await server.connected()
+        #expect(try await RedisRequirements.problem(of: connection) == .evicts(policy: "allkeys-lru"))
+        connection.close()
+    }
+
+    @Test(arguments: [
+        ("7.0.15", true), ("6.2.0", true), ("10.1", true), ("6.0.9", false), ("5.0", false), ("x", false),
+    ])
+    func `versions from 6_2 on are recent`(version: String, isRecent: Bool) {
+        #expect(RedisRequirements.isRecent(version) == isRecent)
+    }
+}
