@@ -76,3 +76,15 @@ let package = Package(
         tests("Store", ["Buffers", "Credentials", "Encodings", "Limits", "Store", "Transport"]),
     ]
 )
+
+// Not part of the product: measured by loadtest/proofs.sh.
+if Context.environment["SALLYPORT_BENCH"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "ProofsBenchmark",
+            dependencies: ["Attestation", "COpenSSL", "Crypto", "Encodings"],
+            path: "Benchmarks/Proofs",
+            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
+}
