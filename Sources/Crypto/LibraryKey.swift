@@ -6,6 +6,37 @@ import COpenSSL
 /// Asks for a key that can only check signatures.
 let publicKeySelection = CInt(OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_SELECT_PUBLIC_KEY)
 
+/// A key that holds a curve and no point, made once for each curve: copying it and setting a point costs a third of
+/// building a key from parameters.
+@safe
+final class CurveTemplate: @unchecked Sendable {
+    // Proof for @unchecked: the pointer never changes, and copying a key only reads it.
+    private let pointer: OpaquePointer
+
+    static let p256 = CurveTemplate("P-256")
+    static let p384 = CurveTemplate("P-384")
+    static let p521 = CurveTemplate("P-521")
+
+    private init(_ curve: String) {
+        let selection = CInt(OSSL_KEYMGMT_SELECT_ALL_PARAMETERS)
+        guard let key = unsafe makeLibraryKey("EC", [("group", .text(curve))], selection: selection) else {
+            preconditionFailure("the library lacks \(curve)")
+        }
+        unsafe pointer = key
+    }
+
+    /// A key of this curve with the uncompressed `point`, or nil if that is not on it; the caller owns it.
+    func key(at point: [UInt8]) -> OpaquePointer? {
+        guard let key = unsafe EVP_PKEY_dup(pointer) else { return nil }
+        guard unsafe EVP_PKEY_set1_encoded_public_key(key, point, point.count) == 1 else {
+            unsafe EVP_PKEY_free(key)
+            clearLibraryErrors()
+            return nil
+        }
+        return unsafe key
+    }
+}
+
 /// A value of the library's key parameters.
 enum ParameterValue {
     /// A name.

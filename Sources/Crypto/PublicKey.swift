@@ -28,17 +28,8 @@ package final class PublicKey: @unchecked Sendable {
     /// Larger keys are refused: the cost of a check grows with the square.
     package static let largestRSABits = 8_192
 
-    private init(
-        _ name: String,
-        _ kind: KeyKind,
-        spki: [UInt8],
-        _ parameters: [(StaticString, ParameterValue)]
-    )
-        throws(CryptoError)
-    {
-        guard let key = unsafe makeLibraryKey(name, parameters, selection: publicKeySelection) else {
-            throw .malformedKey
-        }
+    private init(takingOwnership key: OpaquePointer?, _ kind: KeyKind, spki: [UInt8]) throws(CryptoError) {
+        guard let key = unsafe key else { throw .malformedKey }
         unsafe self.key = key
         self.kind = kind
         self.spki = spki
@@ -75,13 +66,12 @@ package final class PublicKey: @unchecked Sendable {
 
     /// The key of an uncompressed point (`04 || x || y`) on a NIST curve.
     package convenience init(point: [UInt8], on kind: KeyKind) throws(CryptoError) {
-        guard let width = kind.coordinateBytes, let curve = kind.curveName else { throw .unsupportedKey }
+        guard let width = kind.coordinateBytes, let template = kind.template else { throw .unsupportedKey }
         guard point.count == 1 + 2 * width, point[0] == 4 else { throw .malformedKey }
-        try self.init(
-            "EC",
+        try unsafe self.init(
+            takingOwnership: template.key(at: point),
             kind,
-            spki: KeyParts.curve(kind, point).spki,
-            [("group", .text(curve)), ("pub", .octets(point))]
+            spki: KeyParts.curve(kind, point).spki
         )
     }
 
@@ -94,18 +84,22 @@ package final class PublicKey: @unchecked Sendable {
         guard (Self.smallestRSABits...Self.largestRSABits).contains(bits) else { throw .unsupportedKey }
         // A check with a huge exponent would be a way to keep us busy.
         guard exponent.count <= 4, last & 1 == 1, exponent != [1] else { throw .unsupportedKey }
-        try self.init(
-            "RSA",
+        let parameters: [(StaticString, ParameterValue)] = [("n", .magnitude(modulus)), ("e", .magnitude(exponent))]
+        try unsafe self.init(
+            takingOwnership: makeLibraryKey("RSA", parameters, selection: publicKeySelection),
             .rsa(bits: bits),
-            spki: KeyParts.rsa(modulus: modulus, exponent: exponent).spki,
-            [("n", .magnitude(modulus)), ("e", .magnitude(exponent))]
+            spki: KeyParts.rsa(modulus: modulus, exponent: exponent).spki
         )
     }
 
     /// The Ed25519 key of its 32 bytes.
     package convenience init(ed25519 bytes: [UInt8]) throws(CryptoError) {
         guard bytes.count == 32 else { throw .malformedKey }
-        try self.init("ED25519", .ed25519, spki: KeyParts.edwards(bytes).spki, [("pub", .octets(bytes))])
+        try unsafe self.init(
+            takingOwnership: makeLibraryKey("ED25519", [("pub", .octets(bytes))], selection: publicKeySelection),
+            .ed25519,
+            spki: KeyParts.edwards(bytes).spki
+        )
     }
 
     /// The uncompressed point, for keys on a NIST curve.

@@ -65,6 +65,15 @@ package enum KeyKind: Hashable, Sendable {
         }
     }
 
+    var template: CurveTemplate? {
+        switch self {
+        case .p256: .p256
+        case .p384: .p384
+        case .p521: .p521
+        case .ed25519, .rsa: nil
+        }
+    }
+
     func allows(_ algorithm: SignatureAlgorithm) -> Bool {
         switch (self, algorithm) {
         case (.p256, .ecdsa), (.p384, .ecdsa), (.p521, .ecdsa): true
