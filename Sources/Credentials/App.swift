@@ -12,6 +12,8 @@ package final class App: Sendable {
     /// Domains of dialect C, `host` (any port) or `host:port`.
     private let domains: ByteSet
     private let keys: [CompiledKey]
+    private let nativeFields: [UInt8]
+    private let engineFields: [UInt8]
 
     /// Compiles a record; throws when something in it is not in normal form, and the app must stay closed.
     package init(compiling record: AppRecord, isOrganizationEnabled: Bool = true) throws(AppProblem) {
@@ -31,6 +33,7 @@ package final class App: Sendable {
         self.origins = ByteSet(record.origins)
         self.domains = ByteSet(record.domains)
         self.keys = compiled
+        (self.nativeFields, self.engineFields) = Self.upstreamFields(record)
     }
 
     /// An app whose record is broken: known by name, refused like a disabled one.
@@ -45,6 +48,21 @@ package final class App: Sendable {
         self.origins = ByteSet([])
         self.domains = ByteSet([])
         self.keys = []
+        (self.nativeFields, self.engineFields) = ([], [])
+    }
+
+    /// The field lines that tell an upstream which app was judged, in the names of the route's dialect (architecture §4).
+    package func upstreamFields(_ dialect: Dialect) -> [UInt8] {
+        dialect == .appengine ? engineFields : nativeFields
+    }
+
+    private static func upstreamFields(_ record: AppRecord) -> (native: [UInt8], engine: [UInt8]) {
+        let organization = record.organization.rawValue
+        let common = "Sallyport-Organization: \(organization)\r\nSallyport-App: \(record.appID.rawValue)\r\n"
+        return (
+            Array("\(common)X-App-Id: \(record.appID.rawValue)\r\n".utf8),
+            Array("\(common)orgid: \(organization)\r\nappId: \(record.username)\r\n".utf8)
+        )
     }
 
     package var recordID: RecordID { record.recordID }

@@ -22,12 +22,18 @@ package final class WorkerMetrics {
     package let redisUp: Gauge
     package let redisDuration: Histogram
     package let logDropped: Counter
+    /// Budgets asked for, by result.
+    package let budgetAdmitted: Counter
+    package let budgetLimited: Counter
+    package let budgetShadow: Counter
+    package let budgetUnavailable: Counter
     /// Registry look-ups by result.
     package let cacheHits: Counter
     package let cacheMisses: Counter
     package let cacheUnknown: Counter
     package let cacheUnavailable: Counter
 
+    private var parseErrors: [Int: Counter] = [:]
     private var refusals: [RefusalCode: Counter] = [:]
     private var apps: [AppID: AppMetrics] = [:]
     private let otherApps: AppMetrics
@@ -41,6 +47,10 @@ package final class WorkerMetrics {
         self.inFlight = slot.gauge(GatewayMetrics.inFlight)
         self.receivedBytes = slot.counter(GatewayMetrics.receivedBytes)
         self.sentBytes = slot.counter(GatewayMetrics.sentBytes)
+        self.budgetAdmitted = slot.counter(GatewayMetrics.rateLimit, "result=\"admitted\"")
+        self.budgetLimited = slot.counter(GatewayMetrics.rateLimit, "result=\"limited\"")
+        self.budgetShadow = slot.counter(GatewayMetrics.rateLimit, "result=\"shadow\"")
+        self.budgetUnavailable = slot.counter(GatewayMetrics.rateLimit, "result=\"unavailable\"")
         self.openConnections = slot.gauge(GatewayMetrics.openConnections)
         self.openStreams = slot.gauge(GatewayMetrics.openStreams)
         self.connections = slot.counter(GatewayMetrics.connections)
@@ -69,6 +79,14 @@ package final class WorkerMetrics {
         GatewayMetrics.decisions,
         "outcome=\"admitted\",reason=\"\",mode=\"enforce\""
     )
+
+    /// Counts a malformed request by the status it got.
+    package func countParseError(status: Int) {
+        if parseErrors[status] == nil {
+            parseErrors[status] = slot.counter(GatewayMetrics.parseErrors, "status=\"\(status)\"")
+        }
+        parseErrors[status]?.increment()
+    }
 
     /// Counts a judgement that refused a request.
     package func countRefusal(_ code: RefusalCode) {

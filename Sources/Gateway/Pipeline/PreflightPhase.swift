@@ -1,0 +1,43 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Transport
+
+/// Answers CORS preflights: an OPTIONS with `Origin` and `Access-Control-Request-Method` (Fetch, CORS-preflight fetch).
+@Reactor
+enum PreflightPhase {
+    static func answer(
+        _ exchange: Exchange, _ policy: CORSPolicy, isListed: Bool, _ pipeline: RequestPipeline
+    ) -> RequestPipeline.Step {
+        let origin = exchange.request.fields.first(.origin)?.text ?? "null"
+        let requested = exchange.request.fields.first(.accessControlRequestHeaders)?.text ?? ""
+        let answer = policy.preflight(
+            origin: origin,
+            isListed: isListed,
+            requestedMethod: exchange.request.fields.first(.accessControlRequestMethod)?.text ?? "",
+            requestedHeaders: requested.split(separator: ",").map { $0.withoutSurroundingSpaces.lowercased() }
+        )
+        switch answer {
+        case .allowed(let fields):
+            exchange.facts.outcome = .preflight
+            exchange.respond(LocalAnswer(status: 204, fields: fields))
+            return .answered
+        case .refused:
+            return pipeline.refuse(
+                exchange,
+                Refusal(.originNotAllowed, nextSteps: ["sallyport origins add \(origin)"]),
+                outcome: .preflight
+            )
+        }
+    }
+}
+
+extension Exchange {
+    /// Whether the request asks what a page may send, rather than sending it.
+    var isPreflight: Bool {
+        request.method == .options && request.fields.contains(.origin)
+            && request.fields.contains(.accessControlRequestMethod)
+    }
+}

@@ -1,0 +1,91 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+import HTTP
+import Transport
+
+/// Makes refusals, and answers to malformed requests, into answers that a page may read.
+@Reactor
+enum RefusalAnswer {
+    /// The route's dialect renders it; before a route is known, the neutral shape of dialect A.
+    static func make(_ refusal: Refusal, _ exchange: Exchange, extra: [HeaderField]) -> LocalAnswer {
+        let rendered = DialectTable.render(
+            refusal,
+            dialect: exchange.facts.route?.settings.dialect ?? .offlineid,
+            request: request(of: exchange)
+        )
+        let origin = exchange.request.fields.first(.origin)?.text
+        return LocalAnswer(
+            status: rendered.status,
+            fields: rendered.fields + extra + CORSPolicy.refusalFields(origin: origin),
+            body: rendered.body
+        )
+    }
+
+    /// A malformed request gets its status, the stable word for why, and a closed connection.
+    static func make(_ violation: HTTPViolation, _ exchange: Exchange) -> LocalAnswer {
+        LocalAnswer(
+            status: violation.status,
+            fields: [
+                HeaderField(name: "content-type", value: "application/json"),
+                HeaderField(name: "cache-control", value: "no-store"),
+                HeaderField(name: "sallyport-decision", value: exchange.facts.decision.text),
+            ],
+            body: Array(
+                """
+                {"message":"The request is not well-formed HTTP.","error":"bad_request",\
+                "data":{"reason":"\(violation.rawValue)"}}
+                """.utf8),
+            closesConnection: true
+        )
+    }
+
+    private static func request(of exchange: Exchange) -> RefusalRequest {
+        RefusalRequest(
+            method: exchange.request.methodBytes.text,
+            path: exchange.request.path.text,
+            wantsProblemDocument: accepts(exchange, "application/problem+json"),
+            isGRPC: exchange.request.fields.first(.contentType)?.text.hasPrefix("application/grpc") ?? false,
+            decision: exchange.facts.decision.text,
+            now: exchange.worker.loop.wallClockMilliseconds,
+            documentation: exchange.worker.snapshot.settings.documentation
+        )
+    }
+
+    private static func accepts(_ exchange: Exchange, _ type: String) -> Bool {
+        guard let accept = exchange.request.fields.first(.accept)?.text else { return false }
+        return accept.split(separator: ",").contains { entry in
+            entry.split(separator: ";").first.map { $0.withoutSurroundingSpaces.lowercased() == type } ?? false
+        }
+    }
+}
+
+/// Sends a clear-text request to the same place over https.
+@Reactor
+enum RedirectAnswer {
+    /// 308 keeps method and body (RFC 9110 15.4.9).
+    static func make(_ exchange: Exchange, port: UInt16) -> LocalAnswer {
+        let host = exchange.hostName
+        let target = exchange.request.target.text
+        let authority = port == 443 ? host : "\(host):\(port)"
+        return LocalAnswer(
+            status: 308,
+            fields: [
+                HeaderField(name: "location", value: "https://\(authority)\(target == "*" ? "/" : target)"),
+                HeaderField(name: "cache-control", value: "no-store"),
+            ]
+        )
+    }
+}
+
+extension Substring {
+    /// The text without spaces and tabs around it.
+    var withoutSurroundingSpaces: Substring {
+        var text = self
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,146 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Limits
+import Store
+import Telemetry
+import Transport
+
+extension RequestPipeline {
+    /// Which app does the request speak for?
+    func identifyApp(_ exchange: Exchange) -> Step {
+        guard let route = exchange.facts.route, case .restricted = route.settings.access else { return .proceed }
+        let naming = AppNaming.of(
+            PresentedCredentials(exchange.request),
+            dialect: route.settings.dialect,
+            routeNamesApp: route.app != nil
+        )
+        if case .refused(let refusal) = naming { return refuse(exchange, refusal) }
+        exchange.facts.naming = naming
+        switch find(naming, exchange, route) {
+        case .known(let app):
+            worker.metrics.cacheHits.increment()
+            exchange.facts.app = app
+            exchange.facts.lookup = .found(app)
+        case .unknown, .broken:
+            worker.metrics.cacheUnknown.increment()
+            exchange.facts.lookup = .unknown
+        case .unresolved:
+            worker.metrics.cacheMisses.increment()
+            return load(naming, exchange, route)
+        case .unavailable:
+            worker.metrics.cacheUnavailable.increment()
+            return refuse(exchange, .stateAway)
+        }
+        return .proceed
+    }
+
+    private func find(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> Store.AppLookup {
+        let directory = worker.state.directory
+        switch naming {
+        case .appID:
+            guard let id = exchange.request.fields.first(.xAppID) else { return .unknown }
+            return directory.app(id: id)
+        case .organizationAndName:
+            guard let organization = exchange.request.fields.first(.orgID),
+                let name = exchange.request.fields.first(.appID)
+            else { return .unknown }
+            return directory.app(organization: organization, name: name)
+        case .apiKey:
+            guard let key = exchange.presentedKeyID else { return .unknown }
+            return directory.app(key: key.utf8.span)
+        case .route:
+            return directory.app(id: (route.app ?? "").utf8.span)
+        case .token, .refused:
+            return .unknown
+        }
+    }
+
+    private func load(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> Step {
+        switch naming {
+        case .appID:
+            let id = exchange.text(of: .xAppID)
+            return wait(exchange) { state in _ = await state.directory.load(id: id) }
+        case .organizationAndName:
+            let organization = exchange.text(of: .orgID)
+            let name = exchange.text(of: .appID)
+            return wait(exchange) { state in _ = await state.directory.load(organization: organization, name: name) }
+        case .apiKey:
+            let key = exchange.presentedKeyID ?? ""
+            return wait(exchange) { state in _ = await state.directory.load(key: key) }
+        case .route:
+            let id = route.app ?? ""
+            return wait(exchange) { state in _ = await state.directory.load(id: id) }
+        case .token, .refused:
+            return .proceed
+        }
+    }
+
+    /// When and from which network a key was last used: enough to recognise a server, not a person.
+    private func noteUse(of key: APIKeyID, _ exchange: Exchange) {
+        let client = exchange.facts.client
+        worker.state.keyUses.note(key) { client.noteworthyNetwork }
+    }
+
+    /// May this request speak for that app?
+    func checkCredential(_ exchange: Exchange) -> Step {
+        guard let route = exchange.facts.route else { return .proceed }
+        let judgement = CredentialTable.judge(
+            PresentedCredentials(exchange.request),
+            access: route.settings.access,
+            app: exchange.facts.lookup,
+            named: exchange.facts.naming,
+            dialect: route.settings.dialect,
+            peppers: worker.state.peppers,
+            now: worker.loop.wallClockMilliseconds
+        )
+        switch judgement {
+        case .open:
+            exchange.facts.outcome = .admitted
+        case .admitted(let admission):
+            exchange.facts.outcome = .admitted
+            exchange.facts.app = admission.app
+            exchange.facts.admission = admission
+            if let origin = exchange.request.fields.first(.origin) {
+                exchange.facts.isOriginListed = admission.app.allowsOrigin(origin)
+            }
+            if let key = admission.keyID { noteUse(of: key, exchange) }
+            worker.metrics.admissions.increment()
+        case .refused(let refusal):
+            if refusal.code == .originNotAllowed, let app = exchange.facts.app {
+                worker.metrics.app(app.appID, of: app.organization).originRefusals.increment()
+            }
+            return refuse(exchange, refusal)
+        case .needsToken:
+            return refuse(exchange, Refusal(.appTokenInvalid, appID: exchange.facts.app?.appID))
+        }
+        return .proceed
+    }
+}
+
+extension IPAddress {
+    /// The /24 or /48 that a key's last use names.
+    var noteworthyNetwork: String { family == .v4 ? "\(prefix(24))/24" : "\(prefix(48))/48" }
+}
+
+extension Exchange {
+    /// The key id inside a well-formed `X-Api-Key`.
+    var presentedKeyID: String? {
+        guard let key = request.fields.first(.xAPIKey) else { return nil }
+        return APIKeyText(parsing: key)?.keyID.rawValue
+    }
+
+    /// The first value of a field as text, off the hot path; empty when it did not come.
+    func text(of field: KnownField) -> String {
+        guard let value = request.fields.first(field) else { return "" }
+        return value.text
+    }
+
+    /// The host the request is for, without its port.
+    var hostName: String {
+        let authority = request.authority
+        return authority.extracting(Authority(authority)?.host ?? 0..<0).text
+    }
+}

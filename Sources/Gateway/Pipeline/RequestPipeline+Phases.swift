@@ -1,0 +1,100 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Limits
+import Store
+import Transport
+
+extension RequestPipeline {
+    /// Which route do host, path and method name?
+    func matchRoute(_ exchange: Exchange) -> Step {
+        if let port = exchange.facts.connection?.redirectPort { return redirect(exchange, to: port) }
+        let snapshot = worker.snapshot
+        exchange.facts.client = ClientAddress.of(exchange, trusted: snapshot.trustedProxies)
+        guard exchange.request.upgrade != .unsupported else {
+            return refuse(exchange, Refusal(.badRequest, reason: "upgrade_not_supported"))
+        }
+        guard let route = snapshot.route(of: exchange) else {
+            return refuse(exchange, Refusal(.routeNotFound))
+        }
+        exchange.facts.route = route
+        exchange.facts.timeouts = route.settings.timeouts
+        exchange.facts.deadline = route.deadline(from: worker.loop.now)
+        return checkForm(exchange, route)
+    }
+
+    /// What the route says of the request's form: its path, its size, its protocol.
+    private func checkForm(_ exchange: Exchange, _ route: Route) -> Step {
+        if let doubt = PathDoubt.of(exchange.request.path, route.settings.paths) {
+            return refuse(exchange, Refusal(.badRequest, reason: doubt))
+        }
+        if case .length(let length) = exchange.request.framing, length > UInt64(route.settings.body.bytes) {
+            return refuse(exchange, route.bodyTooLarge)
+        }
+        if exchange.request.upgrade == .webSocket, !route.settings.allowsWebSocket {
+            return refuse(exchange, Refusal(.badRequest, reason: "websocket_not_allowed"))
+        }
+        return .proceed
+    }
+
+    private func redirect(_ exchange: Exchange, to port: UInt16) -> Step {
+        exchange.facts.outcome = .admitted
+        exchange.respond(RedirectAnswer.make(exchange, port: port))
+        return .answered
+    }
+
+    /// Is this a preflight? It is answered before any credential is asked for (B01 to B04).
+    func answerPreflight(_ exchange: Exchange) -> Step {
+        guard exchange.isPreflight, let route = exchange.facts.route, let policy = route.settings.cors,
+            case .restricted(let rules) = route.settings.access
+        else { return .proceed }
+        guard let origin = exchange.request.fields.first(.origin)?.text,
+            case .success(let site) = SiteNormalizer.origin(presented: origin)
+        else { return PreflightPhase.answer(exchange, policy, isListed: false, self) }
+        switch worker.state.directory.organizations(site: site.utf8.span) {
+        case .known(let organizations):
+            let isListed = organizations.contains { rules.organizations.allows($0) }
+            return PreflightPhase.answer(exchange, policy, isListed: isListed, self)
+        case .unresolved:
+            return wait(exchange) { state in _ = await state.directory.load(site: site) }
+        case .unavailable:
+            return refuse(exchange, .stateAway)
+        }
+    }
+
+    /// Is the address allowed here, and has it failed too often?
+    func guardClient(_ exchange: Exchange) -> Step {
+        guard let route = exchange.facts.route else { return .proceed }
+        if !route.admits(exchange.facts.client) {
+            return refuse(exchange, Refusal(.clientNotAllowed))
+        }
+        if route.settings.access != .open, let wait = failures.exhausted(exchange.facts.client, at: worker.loop.now) {
+            return refuse(exchange, Refusal(.tooManyFailures, retryAfter: wait))
+        }
+        return .proceed
+    }
+
+    /// Starts work that needs Redis and runs the present phase again when it is done.
+    ///
+    /// One more wait than names a request can carry means that what was loaded is forgotten at once: Redis is failing.
+    func wait(_ exchange: Exchange, for work: @escaping @Reactor (WorkerState) async -> Void) -> Step {
+        guard exchange.facts.waits < Self.mostWaits else { return refuse(exchange, .stateAway) }
+        exchange.facts.waits += 1
+        let generation = exchange.generation
+        let state = worker.state
+        Task { @Reactor [weak self] in
+            await work(state)
+            self?.resume(exchange, generation: generation)
+        }
+        return .wait
+    }
+
+    private static let mostWaits = 6
+}
+
+extension Refusal {
+    /// The state needed to judge is away.
+    static let stateAway = Refusal(.stateUnavailable, retryAfter: 1)
+}

@@ -1,0 +1,122 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Limits
+import Store
+import Telemetry
+import Transport
+
+/// Judges requests: the phases in order, each answering *proceed*, *answered* or *wait*.
+///
+/// Isolated to the Reactor. A phase that must wait (the first sight of an app, an exact window) starts its work and
+/// returns `wait`; `resume` runs the same phase again once the answer is there. Nothing is remembered from one request
+/// to the next: each is judged by its own head.
+@Reactor
+final class RequestPipeline {
+    /// The questions, in the order they are asked.
+    enum Phase {
+        case matchRoute, answerPreflight, guardClient, identifyApp, checkCredential, spendBudget, forward
+    }
+
+    /// What a phase decided.
+    enum Step {
+        case proceed
+        /// The exchange has its answer.
+        case answered
+        /// The exchange is resumed later.
+        case wait
+    }
+
+    unowned let worker: Worker
+    var waiting = WaitingExchanges()
+    let failures = FailureBudget()
+
+    init(worker: Worker) {
+        self.worker = worker
+    }
+
+    /// Runs phases from the exchange's present one until it is forwarded, answered or has to wait.
+    func advance(_ exchange: Exchange) {
+        while true {
+            let step: Step
+            let next: Phase
+            switch exchange.facts.phase {
+            case .matchRoute:
+                step = matchRoute(exchange)
+                next = .answerPreflight
+            case .answerPreflight:
+                step = answerPreflight(exchange)
+                next = .guardClient
+            case .guardClient:
+                step = guardClient(exchange)
+                next = .identifyApp
+            case .identifyApp:
+                step = identifyApp(exchange)
+                next = .checkCredential
+            case .checkCredential:
+                step = checkCredential(exchange)
+                next = .spendBudget
+            case .spendBudget:
+                step = spendBudget(exchange)
+                next = .forward
+            case .forward:
+                return exchange.forward()
+            }
+            guard step == .proceed else { return }
+            exchange.facts.phase = next
+        }
+    }
+
+    /// Runs the waiting phase of an exchange again, unless the exchange has ended meanwhile.
+    func resume(_ exchange: Exchange, generation: UInt64) {
+        guard exchange.generation == generation, exchange.stage == .judging else { return }
+        advance(exchange)
+    }
+
+    // MARK: Answers
+
+    /// Answers with a refusal in the route's dialect.
+    func refuse(
+        _ exchange: Exchange,
+        _ refusal: Refusal,
+        outcome: Outcome = .refused,
+        extra: [HeaderField] = []
+    ) -> Step {
+        exchange.facts.outcome = outcome
+        exchange.facts.reason = refusal.reason ?? refusal.code.rawValue
+        worker.metrics.countRefusal(refusal.code)
+        if refusal.code.status == 401 || refusal.code.status == 403 {
+            failures.failed(exchange.facts.client, at: worker.loop.now)
+        }
+        exchange.respond(RefusalAnswer.make(refusal, exchange, extra: extra))
+        return .answered
+    }
+
+    /// Answers for an upstream that gave no answer.
+    func answer(_ failure: UpstreamFailure, _ exchange: Exchange) {
+        let code: RefusalCode =
+            failure.refusal
+        exchange.facts.outcome = .failed
+        exchange.facts.reason = failure.reason
+        worker.metrics.countRefusal(code)
+        let status = HeaderField(name: "proxy-status", value: "sallyport; error=\(failure.proxyStatus)")
+        exchange.respond(
+            RefusalAnswer.make(Refusal(code, reason: failure.reason), exchange, extra: [status]))
+    }
+
+    /// The body outgrew the route's limit on its way.
+    func bodyTooLarge(_ exchange: Exchange) {
+        guard let route = exchange.facts.route else { return }
+        _ = refuse(exchange, route.bodyTooLarge)
+    }
+
+    /// Answers a malformed request.
+    func refuse(_ exchange: Exchange, _ violation: HTTPViolation) {
+        exchange.facts.outcome = .rejected
+        exchange.facts.reason = violation.rawValue
+        worker.metrics.countParseError(status: violation.status)
+        exchange.respond(RefusalAnswer.make(violation, exchange))
+    }
+}

@@ -1,0 +1,139 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Limits
+import Telemetry
+import Transport
+
+/// One route, compiled from its settings: what is decided once is bytes and sets here, so that a request only looks.
+@Reactor
+final class Route {
+    let settings: RouteSettings
+    let hosts: [[UInt8]]
+    let path: [UInt8]
+    let methods: [[UInt8]]
+    let pool: UpstreamPool
+    let rules: [WindowRule]
+    /// The value of `RateLimit-Policy`.
+    let policyText: [UInt8]
+    /// Known fields of a request that do not go to the upstream.
+    let withheldFields: KnownFieldSet
+    /// Names of other request fields that do not go to the upstream, lower case.
+    let removedRequestFields: [[UInt8]]
+    /// Field lines that every request gets.
+    let addedRequestFields: [UInt8]
+    /// Known fields of an answer that do not go to the client.
+    let withheldAnswerFields: KnownFieldSet
+    let removedAnswerFields: [[UInt8]]
+    let addedAnswerFields: [UInt8]
+    /// What follows `Access-Control-Allow-Origin: <origin>` on answers for a listed origin.
+    let corsFields: [UInt8]
+    let metrics: RouteMetrics
+    /// The app that requests speak for when they name none.
+    let app: String?
+    let bodyTooLarge: Refusal
+
+    init(_ settings: RouteSettings, pool: UpstreamPool, metrics: RouteMetrics) {
+        self.settings = settings
+        self.pool = pool
+        self.metrics = metrics
+        self.app = settings.app?.rawValue
+        self.bodyTooLarge = Refusal(
+            .payloadTooLarge,
+            nextSteps: ["Send at most \(settings.body.bytes) bytes, or raise body: of route \(settings.name)."]
+        )
+        hosts = settings.match.hosts.map { Array($0.utf8) }
+        path = Array(settings.match.path.utf8)
+        methods = settings.match.methods.map { Array($0.utf8) }
+        rules = settings.limits.map { WindowRule($0) }
+        var policy: [UInt8] = []
+        RateLimitFields.appendPolicy(of: rules, to: &policy)
+        policyText = policy
+
+        var withheld = KnownFieldSet.neverForwarded.union(UpstreamRequest.rewritten)
+        if !settings.forward.keepsAuthorization { withheld.insert(.authorization) }
+        if !settings.forward.keepsAPIKey { withheld.insert(.xAPIKey) }
+        if !settings.forward.keepsClientAuthorization { withheld.insert(.xClientAuthorization) }
+        withheldFields = withheld
+        let request = settings.requestHeaders
+        removedRequestFields = (request.removed + request.replaced.map(\.name)).map { Array($0.utf8) }
+        addedRequestFields = Self.lines(request.replaced)
+
+        withheldAnswerFields = Self.corsAnswerFields
+        let answer = settings.responseHeaders
+        removedAnswerFields = (answer.removed + answer.replaced.map(\.name)).map { Array($0.utf8) }
+        addedAnswerFields = Self.lines(answer.replaced)
+        corsFields = Self.lines(
+            (settings.cors?.answerFields(origin: "") ?? []).filter { $0.name != "access-control-allow-origin" })
+    }
+
+    /// Whether the client's address may use the route; a denied range wins.
+    func admits(_ client: IPAddress) -> Bool {
+        if settings.clients.deny.contains(where: { $0.contains(client) }) { return false }
+        return settings.clients.allow.isEmpty || settings.clients.allow.contains { $0.contains(client) }
+    }
+
+    /// The end of an exchange that begins now; nil: it may take as long as it moves.
+    func deadline(from now: MonotonicInstant) -> MonotonicInstant? {
+        settings.timeouts.total > .zero ? now.advanced(by: settings.timeouts.total) : nil
+    }
+
+    /// Whether path and method are this route's; the host has been compared already.
+    func matches(path requested: Span<UInt8>, method: Span<UInt8>) -> Bool {
+        guard requested.count >= path.count else { return false }
+        for index in path.indices where requested[index] != path[index] { return false }
+        // A prefix ends at a segment: /v1 takes /v1/x and not /v1x.
+        if let last = path.last, last != UInt8(ascii: "/"), requested.count > path.count,
+            requested[path.count] != UInt8(ascii: "/")
+        {
+            return false
+        }
+        if methods.isEmpty { return true }
+        for candidate in methods where candidate.count == method.count {
+            var index = 0
+            while index < method.count, candidate[index] == method[index] { index += 1 }
+            if index == method.count { return true }
+        }
+        return false
+    }
+
+    /// The upstream's own CORS fields: the gateway decides who may read an answer (architecture §4).
+    private nonisolated static let corsAnswerFields: KnownFieldSet = [
+        .accessControlAllowOrigin, .accessControlAllowCredentials, .accessControlAllowMethods,
+        .accessControlAllowHeaders, .accessControlAllowPrivateNetwork, .accessControlExposeHeaders,
+        .accessControlMaxAge,
+    ]
+
+    private static func lines(_ fields: [HeaderField]) -> [UInt8] {
+        fields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
+    }
+}
+
+extension WindowRule {
+    /// The rule of one `limits:` entry.
+    init(_ settings: LimitSettings) {
+        self.init(
+            name: settings.name,
+            per: settings.per.map { WindowDimension($0) },
+            limit: settings.limit,
+            window: settings.window,
+            cost: settings.cost,
+            isShadow: settings.isShadow
+        )
+    }
+}
+
+extension WindowDimension {
+    init(_ key: LimitKey) {
+        switch key {
+        case .organization: self = .organization
+        case .app: self = .app
+        case .key: self = .key
+        case .person: self = .person
+        case .client: self = .client
+        case .route: self = .route
+        }
+    }
+}

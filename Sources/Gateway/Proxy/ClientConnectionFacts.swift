@@ -1,0 +1,34 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Transport
+
+/// What is known of a client's connection, made once when it opens and shared by its exchanges.
+@Reactor
+final class ClientConnectionFacts {
+    let peer: IPAddress
+    /// The peer's address as the log writes it.
+    let peerText: String
+    /// Whether the peer is one of `client_address.trusted_proxies`: only then do its forwarding fields count.
+    let isTrustedProxy: Bool
+    let isTLS: Bool
+    /// What the TLS handshake agreed on, once it is done.
+    var session: TLSSessionFacts?
+    /// Set on a listener that only redirects to https.
+    let redirectPort: UInt16?
+    /// `X-Forwarded-For` and `-Proto` for the upstream when the peer is the client itself.
+    let forwardedFields: [UInt8]
+
+    /// The address of a connection without one: a Unix socket's peer.
+    nonisolated static let nobody = IPAddress(v6High: 0, low: 0)
+
+    init(peer: IPAddress, isTrustedProxy: Bool, isTLS: Bool, redirectPort: UInt16?) {
+        self.peer = peer
+        self.peerText = peer.description
+        self.isTrustedProxy = isTrustedProxy
+        self.isTLS = isTLS
+        self.redirectPort = redirectPort
+        let scheme = isTLS ? "https" : "http"
+        self.forwardedFields = Array("X-Forwarded-For: \(peerText)\r\nX-Forwarded-Proto: \(scheme)\r\n".utf8)
+    }
+}

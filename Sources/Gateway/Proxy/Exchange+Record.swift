@@ -1,0 +1,83 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Telemetry
+import Transport
+
+extension Exchange {
+    /// Writes the access-log line and counts; runs once for each exchange, whatever became of it.
+    func record() {
+        let metrics = worker.metrics
+        let now = worker.loop.now
+        let total = Self.microseconds(now, since: facts.startedAt)
+        metrics.inFlight.add(-1)
+        metrics.receivedBytes.increment(by: UInt64(facts.bytesIn))
+        metrics.sentBytes.increment(by: UInt64(facts.bytesOut))
+        let counters = facts.route?.metrics ?? worker.snapshot.unrouted
+        counters.count(facts.outcome, status: facts.status)
+        counters.duration.record(nanoseconds: UInt64(total) * 1000)
+
+        var entry = AccessEntry(decisionID: facts.decision)
+        entry.timeMicroseconds = worker.loop.wallClockMilliseconds * 1000
+        entry.outcome = facts.outcome
+        entry.reason = facts.clientFailure?.rawValue ?? facts.upstreamFailure?.reason ?? facts.reason
+        if let app = facts.app {
+            entry.organization = app.organization.rawValue
+            entry.app = app.appID.rawValue
+            metrics.app(app.appID, of: app.organization).count(facts.outcome)
+        }
+        if let admission = facts.admission {
+            entry.keyID = admission.keyID?.rawValue
+            entry.credential = admission.kind.rawValue
+            entry.trust = admission.trust?.rawValue
+        }
+        entry.route = facts.route?.settings.name
+        entry.upstream = facts.upstreamLabel
+        entry.client = facts.clientText ?? facts.connection?.peerText ?? ""
+        entry.status = facts.status
+        entry.httpVersion = HTTPVersionText(request.version)
+        entry.tls = facts.connection?.session?.version.rawValue
+        entry.bytesIn = facts.bytesIn
+        entry.bytesOut = facts.bytesOut
+        entry.totalMicroseconds = total
+        if let began = facts.forwardedAt, let head = facts.firstByteAt {
+            let upstream = Self.microseconds(head, since: began)
+            entry.upstreamMicroseconds = upstream
+            counters.upstreamDuration.record(nanoseconds: UInt64(upstream) * 1000)
+        }
+        writeEntry(entry)
+    }
+
+    private static func microseconds(_ end: MonotonicInstant, since start: MonotonicInstant) -> Int {
+        end > start ? Int(truncatingIfNeeded: (end.nanoseconds &- start.nanoseconds) / 1000) : 0
+    }
+
+    private func writeEntry(_ entry: borrowing AccessEntry) {
+        let isTrusted = facts.connection?.isTrustedProxy == true
+        request.record(entry, in: worker.environment.accessLog, withRequestID: isTrusted)
+        worker.logWritten()
+    }
+}
+
+extension RequestHead {
+    /// Adds what the head itself tells to the log line; a request id counts from trusted proxies only.
+    fileprivate func record(_ entry: borrowing AccessEntry, in log: AccessLog, withRequestID: Bool) {
+        if withRequestID, let id = fields.first(.xRequestID) {
+            log.record(entry, requestID: id, method: methodBytes)
+        } else {
+            log.record(entry, requestID: methodBytes.extracting(0..<0), method: methodBytes)
+        }
+    }
+}
+
+extension HTTPVersionText {
+    init(_ version: HTTPVersion) {
+        switch version {
+        case .http10: self = .http10
+        case .http11: self = .http11
+        case .http2: self = .http2
+        }
+    }
+}

@@ -1,0 +1,308 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Credentials
+import HTTP
+import Limits
+import Store
+import Telemetry
+import Transport
+
+/// One request and its answer, from the judged head to the last byte, over one client side and at most one upstream
+/// connection at a time.
+///
+/// Isolated to the Reactor and pooled: `Worker` hands exchanges out and takes them back, so that a request allocates
+/// nothing of its own. Everything the phases and both sides need to know of the request is here; who may act when is
+/// said by `stage`.
+@Reactor
+final class Exchange {
+    /// Where the exchange stands. Each stage names what is still owed.
+    enum Stage {
+        /// In the free list.
+        case idle
+        /// The pipeline runs, or waits for state. Can become: leasing, answering, finished.
+        case judging
+        /// Waits for an upstream connection. Can become: sending, answering, finished.
+        case leasing
+        /// The request is on its way and no final head has come. Can become: leasing (a retry), answering, finished.
+        case sending
+        /// A final head was relayed or a local answer was given. Can become: relaying, finished.
+        case answering
+        /// After a 101: bytes pass both ways untouched. Can become: finished.
+        case relaying
+        /// Both sides are done with. Can become: idle.
+        case finished
+    }
+
+    unowned let worker: Worker
+    private(set) var stage = Stage.idle
+    private(set) var client: (any ClientSide)?
+    private(set) var upstream: UpstreamConnection?
+
+    var request = RequestHead()
+    private(set) var requestIsComplete = false
+
+    var response = ResponseHead()
+
+    var facts = ExchangeFacts()
+    /// The windows of the request; not touched while they are being spent.
+    private(set) var charge = WindowCharge()
+    private(set) var budget = Budget.unspent
+    /// Changes every time the exchange is taken, so that what resumes late sees that it is too late.
+    private(set) var generation: UInt64 = 0
+
+    private var attempts = 0
+    private(set) var triedEndpoint: UpstreamEndpoint?
+
+    /// What became of the request's windows.
+    enum Budget {
+        case unspent
+        case spending
+        case answered(StoreError?)
+    }
+
+    init(worker: Worker) {
+        self.worker = worker
+    }
+
+    // MARK: Opening
+
+    /// The head in `request` was read; judging begins.
+    func begin(client: any ClientSide, connection: ClientConnectionFacts) {
+        precondition(stage == .idle, "an exchange is begun once")
+        generation &+= 1
+        stage = .judging
+        self.client = client
+        requestIsComplete = !request.framing.hasBody
+        facts.connection = connection
+        facts.startedAt = worker.loop.now
+        worker.metrics.inFlight.add(1)
+        worker.pipeline.advance(self)
+    }
+
+    /// The head is malformed: it is answered and recorded, never judged.
+    func beginRefused(_ violation: HTTPViolation, client: any ClientSide, connection: ClientConnectionFacts) {
+        generation &+= 1
+        stage = .judging
+        self.client = client
+        requestIsComplete = true
+        facts.connection = connection
+        facts.startedAt = worker.loop.now
+        worker.metrics.inFlight.add(1)
+        worker.pipeline.refuse(self, violation)
+    }
+
+    /// The pipeline admitted the request: find a connection.
+    func forward() {
+        stage = .leasing
+        facts.forwardedAt = worker.loop.now
+        lease(fresh: false)
+    }
+
+    private func lease(fresh: Bool) {
+        attempts += 1
+        facts.upstreamPool?.lease(for: self, fresh: fresh)
+    }
+
+    /// Answers in the upstream's place and ends the exchange.
+    func respond(_ answer: LocalAnswer) {
+        guard let client, stage != .finished, stage != .idle else { return }
+        stage = .answering
+        facts.status = answer.status
+        detachUpstream(keep: false)
+        client.sendLocal(answer, for: self)
+        finish()
+    }
+
+    // MARK: Budget
+
+    /// The windows are on their way to Redis.
+    func budgetSent() { budget = .spending }
+
+    /// Redis counted, or says why not.
+    func budgetAnswered(_ failure: StoreError?) { budget = .answered(failure) }
+
+    // MARK: The client's side
+
+    /// Part of the request's body; only while `readBody` is in force.
+    func requestBodyReceived(_ bytes: Span<UInt8>) {
+        facts.bytesIn &+= bytes.count
+        if let route = facts.route, facts.bytesIn > route.settings.body.bytes { return worker.pipeline.bodyTooLarge(self) }
+        guard let upstream else { return }
+        upstream.sendBody(bytes)
+        if upstream.isCongested { client?.pauseBody() }
+    }
+
+    /// The request's body is complete.
+    func requestBodyEnded(trailers: borrowing FieldTable) {
+        requestIsComplete = true
+        upstream?.endBody(self, trailers: trailers)
+    }
+
+    /// The request's body is malformed or came too slowly: the upstream must not take what it has for the whole.
+    func requestBodyFailed(_ violation: HTTPViolation) {
+        guard stage == .sending || stage == .leasing || stage == .judging else { return clientGone(.closedEarly) }
+        if stage == .leasing { facts.upstreamPool?.withdraw(self) }
+        worker.pipeline.refuse(self, violation)
+    }
+
+    /// The client went away, or broke its own framing. Nothing more is sent to it.
+    func clientGone(_ reason: ClientFailure) {
+        guard stage != .finished, stage != .idle else { return }
+        facts.clientFailure = reason
+        if stage == .leasing { facts.upstreamPool?.withdraw(self) }
+        detachUpstream(keep: false)
+        finish()
+    }
+
+    /// What waited to be sent to the client has gone out.
+    func clientDrained() {
+        upstream?.resumeReading()
+    }
+
+    /// Bytes of the client after a switch of protocols.
+    func relayedFromClient(_ bytes: Span<UInt8>) {
+        facts.bytesIn &+= bytes.count
+        guard let upstream else { return }
+        upstream.sendRelayed(bytes)
+        if upstream.isCongested { client?.pauseBody() }
+    }
+
+    // MARK: The upstream's side
+
+    /// `connection` is ready to carry the request.
+    func upstreamReady(_ connection: UpstreamConnection) {
+        guard stage == .leasing, let client else { return connection.abandon() }
+        stage = .sending
+        upstream = connection
+        triedEndpoint = connection.endpoint
+        facts.upstreamLabel = connection.endpoint.settings.text
+        connection.sendHead(self)
+        if !requestIsComplete { client.readBody() }
+    }
+
+    /// No connection could be had; another endpoint is tried while nothing was sent (it is safe for any method).
+    func upstreamUnavailable(_ failure: UpstreamFailure, at endpoint: UpstreamEndpoint?) {
+        guard stage == .leasing else { return }
+        if let endpoint, attempts < UpstreamRetry.connectAttempts {
+            triedEndpoint = endpoint
+            return lease(fresh: false)
+        }
+        upstream = nil
+        fail(failure)
+    }
+
+    /// What was waiting to be sent to the upstream has gone out.
+    func upstreamDrained() {
+        guard stage == .sending || stage == .answering || stage == .relaying else { return }
+        client?.readBody()
+    }
+
+    /// An interim answer (1xx but 101) is in `response`.
+    func interimArrived() {
+        client?.sendInterim(self)
+    }
+
+    /// The final head is in `response`.
+    func responseHeadArrived() {
+        stage = .answering
+        facts.firstByteAt = worker.loop.now
+        facts.status = response.status
+        client?.sendHead(self)
+        if response.status == 101 { stage = .relaying }
+    }
+
+    /// Part of the answer's body, or of what follows a switch of protocols.
+    func responseBodyArrived(_ bytes: Span<UInt8>) {
+        guard let client else { return }
+        facts.bytesOut &+= bytes.count
+        if stage == .relaying {
+            client.sendRelayed(bytes)
+        } else {
+            client.sendBody(bytes)
+        }
+        if client.isCongested { upstream?.pauseReading() }
+    }
+
+    /// The answer is complete.
+    ///
+    /// `keep`: the connection may carry another request, provided ours has been sent whole.
+    func responseEnded(keep: Bool, trailers: borrowing FieldTable) {
+        client?.sendEnd(self, trailers: trailers)
+        detachUpstream(keep: keep && requestIsComplete)
+        finish()
+    }
+
+    /// The connection failed under the request.
+    func upstreamFailed(_ failure: UpstreamFailure, mayRetry: Bool) {
+        upstream = nil
+        switch stage {
+        case .sending where mayRetry && attempts <= UpstreamRetry.requestAttempts && UpstreamRetry.isSafe(self):
+            stage = .leasing
+            lease(fresh: true)
+        case .sending, .leasing:
+            fail(failure)
+        case .answering, .relaying:
+            facts.upstreamFailure = failure
+            client?.abort()
+            finish()
+        case .idle, .judging, .finished:
+            break
+        }
+    }
+
+    private func fail(_ failure: UpstreamFailure) {
+        facts.upstreamFailure = failure
+        worker.pipeline.answer(failure, self)
+    }
+
+    private func detachUpstream(keep: Bool) {
+        guard let connection = upstream else { return }
+        upstream = nil
+        if keep { connection.release() } else { connection.abandon() }
+    }
+
+    // MARK: Ending
+
+    /// Runs exactly once for each exchange: the record is written, the exchange goes back to the free list.
+    private func finish() {
+        stage = .finished
+        record()
+        client = nil
+        worker.recycle(self)
+    }
+
+    /// Makes the exchange new again; only the free list calls this.
+    func reset() {
+        stage = .idle
+        client = nil
+        upstream = nil
+        triedEndpoint = nil
+        attempts = 0
+        requestIsComplete = false
+        request.reset()
+        response.reset()
+        facts = ExchangeFacts()
+        if case .spending = budget { charge = WindowCharge() } else { charge.removeAll() }
+        budget = .unspent
+    }
+}
+
+/// How often a request is tried.
+enum UpstreamRetry {
+    /// Connections tried before the client hears of it; nothing was sent on any of them.
+    static let connectAttempts = 3
+    /// A request that was sent is sent at most once more (B57, B58).
+    static let requestAttempts = 1
+
+    /// Whether sending the request twice changes nothing: a safe method, or PUT and DELETE without a body.
+    @Reactor
+    static func isSafe(_ exchange: Exchange) -> Bool {
+        guard !exchange.request.framing.hasBody else { return false }
+        switch exchange.request.method {
+        case .get, .head, .options, .put, .delete: return true
+        case .post, .patch, .trace, .connect, .other: return false
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Store
+import Transport
+
+/// What became known of a request on its way: for the phases, the upstream's fields and the record at the end.
+struct ExchangeFacts {
+    var connection: ClientConnectionFacts?
+    var route: Route?
+    var phase = RequestPipeline.Phase.matchRoute
+    var decision = DecisionID(process: 0, number: 0)
+
+    /// The client's address: the peer, or what a trusted proxy says (B21).
+    var client = ClientConnectionFacts.nobody
+    /// The client's address as text where it is not the peer's.
+    var clientText: String?
+
+    var outcome = Outcome.rejected
+    var reason: String?
+    var app: App?
+    /// What the registry said of the app that the request names.
+    var lookup = Credentials.AppLookup.unknown
+    /// How the request names its app.
+    var naming = AppNaming.token
+    /// How often the request had to wait for Redis.
+    var waits = 0
+    var admission: Admission?
+    /// Whether the request's `Origin` is listed by the app it speaks for: such a page may read the answer.
+    var isOriginListed = false
+    /// Whether the windows were counted: the answer then says what is left.
+    var hasBudget = false
+
+    var startedAt = MonotonicInstant.distantFuture
+    var forwardedAt: MonotonicInstant?
+    var firstByteAt: MonotonicInstant?
+    /// The end of the route's total time.
+    var deadline: MonotonicInstant?
+    var timeouts = UpstreamTimeoutSettings.none
+
+    var status = 0
+    var bytesIn = 0
+    var bytesOut = 0
+    var upstreamLabel: String?
+    var upstreamFailure: UpstreamFailure?
+    var clientFailure: ClientFailure?
+
+    /// The pool the route forwards to.
+    var upstreamPool: UpstreamPool? { route?.pool }
+}
+
+extension UpstreamTimeoutSettings {
+    /// Before a route is known.
+    static let none = UpstreamTimeoutSettings(connect: .zero, firstByte: .zero, idle: .zero, total: .zero)
+}

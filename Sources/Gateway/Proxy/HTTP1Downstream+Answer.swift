@@ -1,0 +1,114 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import HTTP
+import Transport
+
+extension HTTP1Downstream {
+    var isCongested: Bool { stream.isCongested }
+
+    func sendInterim(_ exchange: Exchange) {
+        // RFC 9110 15.2: an HTTP/1.0 client gets no interim answers.
+        guard exchange.request.version >= .http11 else { return }
+        HeadWriter.appendResponse(exchange.response, skipping: .hopByHop, to: &stream.outbound)
+        HeadWriter.endHead(&stream.outbound)
+        stream.outboundAppended()
+    }
+
+    func sendHead(_ exchange: Exchange) {
+        if exchange.response.status == 101 { return switchProtocols(exchange) }
+        frameAnswer(exchange)
+        exchange.dropAnswerFields()
+        HeadWriter.appendResponse(
+            exchange.response,
+            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
+            to: &stream.outbound
+        )
+        exchange.appendAnswerFields(to: &stream.outbound)
+        if answerIsChunked { stream.outbound.append("Transfer-Encoding: chunked\r\n") }
+        if closesAfterAnswer {
+            stream.outbound.append("Connection: close\r\n")
+        } else if exchange.request.version == .http10 {
+            stream.outbound.append("Connection: keep-alive\r\n")
+        }
+        HeadWriter.endHead(&stream.outbound)
+        stream.outboundAppended()
+        
+    }
+
+    /// Decides how the client learns where the body ends.
+    private func frameAnswer(_ exchange: Exchange) {
+        answerIsChunked = false
+        switch exchange.response.framing {
+        case .none, .length:
+            break
+        case .chunked, .untilClose:
+            // An HTTP/1.0 client knows only the end of the connection (RFC 9112 6.3).
+            answerIsChunked = exchange.request.version >= .http11
+            if !answerIsChunked { closesAfterAnswer = true }
+        }
+        // The rest of an upload that nobody reads would be taken for the next request.
+        if !body.isComplete, exchange.response.status >= 400 { closesAfterAnswer = true }
+        if worker.isDraining { closesAfterAnswer = true }
+    }
+
+    private func switchProtocols(_ exchange: Exchange) {
+        HeadWriter.appendResponse(
+            exchange.response,
+            skipping: KnownFieldSet.hopByHop.union(exchange.withheldAnswerFields),
+            to: &stream.outbound
+        )
+        exchange.appendAnswerFields(to: &stream.outbound)
+        stream.outbound.append("Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        stream.outboundAppended()
+        becomeRelay()
+    }
+
+    func sendBody(_ bytes: Span<UInt8>) {
+        if answerIsChunked {
+            ChunkedEncoder.append(bytes, to: &stream.outbound)
+        } else {
+            stream.outbound.append(bytes)
+        }
+        stream.outboundAppended()
+    }
+
+    func sendEnd(_ exchange: Exchange, trailers: borrowing FieldTable) {
+        if answerIsChunked {
+            ChunkedEncoder.appendEnd(
+                trailers: trailers,
+                skipping: KnownFieldSet.neverForwarded.union(exchange.withheldAnswerFields),
+                to: &stream.outbound
+            )
+        }
+        stream.outboundAppended()
+        answerWritten()
+    }
+
+    func sendRelayed(_ bytes: Span<UInt8>) {
+        stream.outbound.append(bytes)
+        stream.outboundAppended()
+    }
+
+    func sendLocal(_ answer: LocalAnswer, for exchange: Exchange) {
+        if answer.closesConnection || !body.isComplete || worker.isDraining { closesAfterAnswer = true }
+        answer.append(
+            isHead: exchange.request.method == .head,
+            closes: closesAfterAnswer,
+            date: worker.date.bytes(at: worker.loop.wallClockMilliseconds).span,
+            to: &stream.outbound
+        )
+        stream.outboundAppended()
+        answerWritten()
+    }
+
+    func abort() {
+        // A chunked or counted body that ends early tells the client that it is not whole; so must an open-ended one.
+        if state == .relaying { closeAfterRelay() } else { close() }
+    }
+
+    func streamDrained(_ stream: ByteStream) {
+        if state == .exchanging || state == .relaying { exchange?.clientDrained() }
+    }
+}

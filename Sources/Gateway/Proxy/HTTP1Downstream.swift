@@ -1,0 +1,273 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import HTTP
+import Telemetry
+import Transport
+
+/// One HTTP/1.1 connection of a client: heads in, one exchange at a time, answers out in order.
+///
+/// Isolated to the Reactor. A pipelined request waits in the stream's inbound buffer until the exchange before it has
+/// ended; the stream stops reading by itself when that buffer is full.
+@Reactor
+final class HTTP1Downstream: StreamOwner, ClientSide {
+    enum State {
+        /// Waits for the first byte of a request.
+        case idle
+        /// Part of a head has arrived; its deadline is fixed.
+        case readingHead
+        /// An exchange is under way and its request body is still owed or complete, see `body`.
+        case exchanging
+        /// After a 101.
+        case relaying
+        /// The last answer goes out; nothing is read as a request any more.
+        case closing
+        case closed
+    }
+
+    unowned let worker: Worker
+    let stream: ByteStream
+    let facts: ClientConnectionFacts
+    var state = State.idle
+    var exchange: Exchange?
+    var parser: RequestParser
+    var body: BodyReader
+    /// Whether the exchange takes body bytes now.
+    var wantsBody = false
+    /// What the answer's head said about its own body.
+    var answerIsChunked = false
+    var closesAfterAnswer = false
+    private var requests = 0
+    private var isProcessing = false
+    private var timeout = ClientFailure.idleTimedOut
+    let timer: LoopTimer
+
+    init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
+        self.stream = stream
+        self.facts = facts
+        self.worker = worker
+        self.parser = RequestParser(limits: worker.snapshot.parserLimits)
+        self.body = BodyReader(limits: worker.snapshot.parserLimits)
+        self.timer = LoopTimer(loop: worker.loop)
+        timer.onFire = { [unowned self] in timerFired() }
+        arm(times.header, .idleTimedOut)
+    }
+
+    var times: TimeoutSettings { worker.snapshot.settings.timeouts }
+
+    // MARK: Reading
+
+    func streamReceived(_ stream: ByteStream) {
+        process()
+    }
+
+    /// Handles what is in the inbound buffer until more is needed or somebody else must act first.
+    func process() {
+        guard !isProcessing else { return }
+        isProcessing = true
+        defer { isProcessing = false }
+        while step() {}
+    }
+
+    private func step() -> Bool {
+        switch state {
+        case .idle, .readingHead:
+            return !stream.inbound.isEmpty && readHead()
+        case .exchanging:
+            return wantsBody && !body.isComplete && !stream.inbound.isEmpty && readBodyBytes()
+        case .relaying:
+            guard wantsBody, !stream.inbound.isEmpty, let exchange else { return false }
+            stream.withInbound { exchange.relayedFromClient($0) }
+            stream.consume(stream.inbound.count)
+            return false
+        case .closing, .closed:
+            stream.consume(stream.inbound.count)
+            return false
+        }
+    }
+
+    private func readHead() -> Bool {
+        let exchange = self.exchange ?? worker.takeExchange()
+        self.exchange = exchange
+        do throws(HTTPViolation) {
+            let progress = try stream.withInbound { bytes throws(HTTPViolation) in
+                try parser.parse(bytes, into: &exchange.request)
+            }
+            switch progress {
+            case .needMore:
+                if state == .idle {
+                    state = .readingHead
+                    arm(times.header, .headTimedOut)
+                }
+                return false
+            case .head(let consumed):
+                stream.consume(consumed)
+            }
+        } catch {
+            refuse(error, exchange)
+            return false
+        }
+        headArrived(exchange)
+        return true
+    }
+
+    private func headArrived(_ exchange: Exchange) {
+        timer.cancel()
+        state = .exchanging
+        wantsBody = false
+        requests += 1
+        closesAfterAnswer =
+            !exchange.request.keepsAlive || worker.isDraining
+            || requests >= worker.snapshot.settings.connections.requests
+        body.begin(exchange.request.framing)
+        exchange.begin(client: self, connection: facts)
+    }
+
+    private func readBodyBytes() -> Bool {
+        guard let exchange else { return false }
+        do throws(HTTPViolation) {
+            let step = try stream.withInbound { bytes throws(HTTPViolation) in
+                let step = try body.next(bytes)
+                if let data = step.data { exchange.requestBodyReceived(bytes.extracting(data)) }
+                return step
+            }
+            guard state == .exchanging, self.exchange === exchange else { return false }
+            stream.consume(step.consumed)
+            if body.isComplete {
+                timer.cancel()
+                exchange.requestBodyEnded(trailers: body.trailers)
+                return true
+            }
+            if wantsBody { arm(times.idle, .bodyTimedOut) }
+            return step.consumed > 0
+        } catch {
+            bodyViolated(error, exchange)
+            return false
+        }
+    }
+
+    // MARK: The exchange takes or leaves body bytes
+
+    func readBody() {
+        wantsBody = true
+        stream.resumeReading()
+        if state == .exchanging, !body.isComplete { arm(times.idle, .bodyTimedOut) }
+        process()
+    }
+
+    func pauseBody() {
+        wantsBody = false
+        timer.cancel()
+        stream.pauseReading()
+    }
+
+    // MARK: Faults of the client
+
+    /// A malformed head: answered with its status, and the connection ends (RFC 9112 9.6).
+    private func refuse(_ violation: HTTPViolation, _ exchange: Exchange) {
+        state = .exchanging
+        closesAfterAnswer = true
+        timer.cancel()
+        body.begin(.none)
+        exchange.beginRefused(violation, client: self, connection: facts)
+    }
+
+    /// A malformed body: the upstream must not take what it has for the whole.
+    private func bodyViolated(_ violation: HTTPViolation, _ exchange: Exchange) {
+        closesAfterAnswer = true
+        exchange.requestBodyFailed(violation)
+    }
+
+    func streamEnded(_ stream: ByteStream) {
+        switch state {
+        case .idle, .readingHead, .closing, .closed:
+            close()
+        case .exchanging where body.isComplete:
+            // A client may close its writing half and wait for the answer.
+            closesAfterAnswer = true
+        case .exchanging, .relaying:
+            fail(.closedEarly)
+        }
+    }
+
+    func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
+        fail(.closedEarly)
+    }
+
+    func streamSecured(_ stream: ByteStream, _ session: TLSSessionFacts) {
+        facts.session = session
+        (session.isResumed ? worker.metrics.handshakesResumed : worker.metrics.handshakesFull).increment()
+    }
+
+    private func fail(_ failure: ClientFailure) {
+        guard state != .closed else { return }
+        let exchange = exchange
+        self.exchange = nil
+        close()
+        exchange?.clientGone(failure)
+    }
+
+    private func timerFired() {
+        switch timeout {
+        case .headTimedOut where state == .readingHead:
+            if let exchange { refuse(.unexpectedEnd, exchange) }
+        case .bodyTimedOut where state == .exchanging:
+            if let exchange { bodyViolated(.unexpectedEnd, exchange) }
+        case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut, .writeTimedOut:
+            fail(timeout)
+        }
+    }
+
+    func arm(_ delay: Duration, _ failure: ClientFailure) {
+        timeout = failure
+        timer.arm(after: delay)
+    }
+
+    // MARK: Ending
+
+    /// The answer has been written; the next request may be read, or the connection ends.
+    func answerWritten() {
+        exchange = nil
+        wantsBody = false
+        timer.cancel()
+        if closesAfterAnswer || !body.isComplete {
+            // The rest of an upload nobody wants is not read as a request.
+            state = .closing
+            stream.closeAfterFlush()
+            return
+        }
+        state = .idle
+        stream.resumeReading()
+        arm(times.keepAlive, .idleTimedOut)
+        if !stream.inbound.isEmpty { process() }
+    }
+
+    /// After a 101: what follows is not HTTP any more, and the connection ends with it.
+    func becomeRelay() {
+        state = .relaying
+        closesAfterAnswer = true
+        timer.cancel()
+        readBody()
+    }
+
+    /// The relay is over: what waits goes out, then the connection ends.
+    func closeAfterRelay() {
+        exchange = nil
+        state = .closing
+        stream.closeAfterFlush()
+    }
+
+    /// Draining: an idle connection ends now, a busy one after its answer.
+    func drain() {
+        if state == .idle, stream.inbound.isEmpty { close() } else { closesAfterAnswer = true }
+    }
+
+    func close() {
+        guard state != .closed else { return }
+        state = .closed
+        timer.cancel()
+        stream.close()
+        worker.connectionClosed(self)
+    }
+}

@@ -1,0 +1,223 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import HTTP
+import Transport
+
+/// One connection to an upstream endpoint, carrying one request after another.
+///
+/// Isolated to the Reactor. Its stream is held by the loop while open; the connection itself is held by the stream's
+/// ownership, its pool's idle list or an exchange. Answers are parsed as strictly as requests: an upstream that frames
+/// badly gets a 502 in its place.
+@Reactor
+final class UpstreamConnection: StreamOwner {
+    enum State {
+        /// The connect or its TLS handshake is under way. Can become: idle, closed.
+        case connecting
+        /// No request is under way. Can become: awaitingHead, closed.
+        case idle
+        /// A request's head was sent, the answer's head has not come. Can become: readingBody, relaying, idle, closed.
+        case awaitingHead
+        /// The answer's body is coming. Can become: idle, closed.
+        case readingBody
+        /// After a 101: bytes as they are. Can become: closed.
+        case relaying
+        case closed
+    }
+
+    let endpoint: UpstreamEndpoint
+    let pool: UpstreamPool
+    var state = State.connecting
+    var stream: ByteStream?
+    var exchange: Exchange?
+    var parser: ResponseParser
+    var body: BodyReader
+    /// Whether an earlier request used the connection: only then may a silent close be a race with its idle limit.
+    private var wasUsed = false
+    var answerBegan = false
+    var keepsAlive = true
+    private var timeout = UpstreamFailure.connectTimedOut
+    let timer: LoopTimer
+
+    init(pool: UpstreamPool, endpoint: UpstreamEndpoint) {
+        self.pool = pool
+        self.endpoint = endpoint
+        self.parser = ResponseParser(limits: pool.limits)
+        self.body = BodyReader(limits: pool.limits)
+        self.timer = LoopTimer(loop: pool.loop)
+        timer.onFire = { [unowned self] in timerFired() }
+    }
+
+    // MARK: Opening
+
+    /// Connects for `exchange`, which hears of it by `upstreamReady` or `upstreamUnavailable`.
+    func open(_ address: SocketAddress, tls: TLSClientContext?, for exchange: Exchange) {
+        self.exchange = exchange
+        endpoint.connectionOpened()
+        timeout = .connectTimedOut
+        timer.arm(after: exchange.facts.timeouts.connect)
+        let stream = ByteStream(
+            loop: pool.loop,
+            connectingTo: address,
+            tls: tls,
+            serverName: pool.settings.tls.serverName ?? endpoint.settings.host ?? "",
+            limits: pool.streamLimits
+        )
+        self.stream = stream
+        stream.start(owner: self)
+    }
+
+    func streamConnected(_ stream: ByteStream) {
+        if !endpoint.settings.usesTLS { opened() }
+    }
+
+    func streamSecured(_ stream: ByteStream, _ session: TLSSessionFacts) {
+        opened()
+    }
+
+    private func opened() {
+        timer.cancel()
+        guard let exchange else { return close() }
+        state = .idle
+        exchange.upstreamReady(self)
+    }
+
+    /// An idle connection takes its next request.
+    func carry(_ exchange: Exchange) {
+        precondition(state == .idle, "a busy connection cannot carry another request")
+        timer.cancel()
+        self.exchange = exchange
+        exchange.upstreamReady(self)
+    }
+
+    // MARK: Sending
+
+    /// Writes the head of the exchange's request.
+    func sendHead(_ exchange: Exchange) {
+        guard let stream else { return }
+        state = .awaitingHead
+        answerBegan = false
+        keepsAlive = true
+        UpstreamRequest.write(exchange, endpointAuthority: endpoint.authority, to: &stream.outbound)
+        stream.outboundAppended()
+        timeout = .firstByteTimedOut
+        armTimer(exchange.facts.timeouts.firstByte, exchange)
+    }
+
+    /// Whether the exchange should stop reading from its client for now.
+    var isCongested: Bool { stream?.isCongested ?? false }
+
+    /// Sends part of the request's body, chunked where the head said so.
+    func sendBody(_ bytes: Span<UInt8>) {
+        guard let stream, let exchange else { return }
+        if exchange.request.framing == .chunked {
+            ChunkedEncoder.append(bytes, to: &stream.outbound)
+        } else {
+            stream.outbound.append(bytes)
+        }
+        stream.outboundAppended()
+        // An upload that moves is not late.
+        if state == .awaitingHead { armTimer(exchange.facts.timeouts.firstByte, exchange) }
+    }
+
+    /// The request's body is complete.
+    func endBody(_ exchange: Exchange, trailers: borrowing FieldTable) {
+        guard let stream, exchange.request.framing == .chunked else { return }
+        ChunkedEncoder.appendEnd(trailers: trailers, skipping: .neverForwarded, to: &stream.outbound)
+        stream.outboundAppended()
+    }
+
+    /// Sends bytes as they are after a switch of protocols.
+    func sendRelayed(_ bytes: Span<UInt8>) {
+        guard let stream, let exchange else { return }
+        stream.outbound.append(bytes)
+        stream.outboundAppended()
+        armTimer(exchange.facts.timeouts.idle, exchange)
+    }
+
+    func streamDrained(_ stream: ByteStream) {
+        exchange?.upstreamDrained()
+    }
+
+    func pauseReading() { stream?.pauseReading() }
+
+    func resumeReading() { stream?.resumeReading() }
+
+    // MARK: Letting go
+
+    /// The exchange is over and the answer was read whole: the next request may come.
+    func release() {
+        exchange = nil
+        guard state == .idle, keepsAlive, let stream, stream.isOpen, stream.inbound.isEmpty else { return close() }
+        wasUsed = true
+        timeout = .idleTimedOut
+        timer.arm(after: pool.settings.pool.idleTimeout)
+        pool.returned(self)
+    }
+
+    /// The exchange has no more use for the connection, whose state no other request could trust.
+    func abandon() {
+        exchange = nil
+        close()
+    }
+
+    /// Ends the connection without telling an exchange.
+    func close() {
+        guard state != .closed else { return }
+        state = .closed
+        timer.cancel()
+        stream?.close()
+        stream = nil
+        pool.closed(self)
+    }
+
+    // MARK: Ending
+
+    func streamEnded(_ stream: ByteStream) {
+        switch state {
+        case .readingBody where body.endsWithConnection:
+            answerEnded()
+        case .relaying:
+            // The peer is done; what it sent has been passed on.
+            closed(.closedEarly)
+        case .connecting, .idle, .awaitingHead, .readingBody:
+            closed(.closedEarly)
+        case .closed:
+            break
+        }
+    }
+
+    func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
+        closed(UpstreamFailure(failure, whileConnecting: state == .connecting))
+    }
+
+    /// The connection failed or was given up; the exchange on it hears why.
+    func closed(_ failure: UpstreamFailure) {
+        guard state != .closed else { return }
+        let wasConnecting = state == .connecting
+        let mayRetry = wasUsed && !answerBegan && state == .awaitingHead && failure == .closedEarly
+        let exchange = exchange
+        self.exchange = nil
+        close()
+        guard let exchange else { return }
+        if !mayRetry { pool.failed(endpoint) }
+        if wasConnecting {
+            exchange.upstreamUnavailable(failure, at: endpoint)
+        } else {
+            exchange.upstreamFailed(failure, mayRetry: mayRetry)
+        }
+    }
+
+    private func timerFired() {
+        closed(timeout)
+    }
+
+    /// Arms for `delay`, but never beyond the exchange's total time.
+    func armTimer(_ delay: Duration, _ exchange: Exchange) {
+        let instant = pool.loop.now.advanced(by: delay)
+        guard let end = exchange.facts.deadline, end < instant else { return timer.arm(at: instant) }
+        timeout = .totalTimedOut
+        timer.arm(at: end)
+    }
+}

@@ -1,0 +1,117 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Transport
+
+/// One address a pool sends to: its idle connections, its resolved addresses and its health.
+///
+/// Isolated to the Reactor. Passive ejection: after `ejectAfter` failures in a row the endpoint is left out for
+/// `ejectFor`, doubled on each repeat up to sixteen times; a pool whose endpoints are all out uses them all again
+/// (one bad minute must not become an outage).
+@Reactor
+final class UpstreamEndpoint {
+    let settings: EndpointSettings
+    /// Idle connections, most recently used last.
+    private var idle: [UpstreamConnection] = []
+    /// Connections that exist in any state.
+    private(set) var connectionCount = 0
+    /// What the name resolved to; empty until the first answer. A literal or a Unix path has its address from the start.
+    var addresses: [SocketAddress]
+    /// The `Host` of requests where the route does not keep the client's.
+    let authority: [UInt8]
+    private var addressCursor = 0
+    private var failuresInARow = 0
+    private var ejections = 0
+    private var ejectedUntil: MonotonicInstant?
+
+    init(_ settings: EndpointSettings) {
+        self.settings = settings
+        self.addresses = settings.literalAddress.map { [$0] } ?? []
+        self.authority = Array(settings.authority.utf8)
+    }
+
+    func isEjected(at now: MonotonicInstant) -> Bool {
+        guard let ejectedUntil else { return false }
+        return now < ejectedUntil
+    }
+
+    /// The address for the next connection: all of a name's addresses take turns.
+    func nextAddress() -> SocketAddress? {
+        guard !addresses.isEmpty else { return nil }
+        addressCursor = (addressCursor + 1) % addresses.count
+        return addresses[addressCursor]
+    }
+
+    /// The most recently used idle connection.
+    func takeIdle() -> UpstreamConnection? {
+        idle.popLast()
+    }
+
+    /// Keeps `connection` for the next request; false where enough are kept already.
+    func keep(_ connection: UpstreamConnection, atMost limit: Int) -> Bool {
+        guard idle.count < limit else { return false }
+        idle.append(connection)
+        return true
+    }
+
+    /// Whether a kept connection waits.
+    var hasIdle: Bool { !idle.isEmpty }
+
+    func connectionOpened() {
+        connectionCount += 1
+    }
+
+    func connectionClosed(_ connection: UpstreamConnection) {
+        connectionCount -= 1
+        if let index = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: index) }
+    }
+
+    func closeIdle() {
+        let connections = idle
+        idle.removeAll()
+        for connection in connections { connection.close() }
+    }
+
+    func succeeded() {
+        failuresInARow = 0
+        ejections = 0
+    }
+
+    /// Counts a connect failure, a timeout or an invalid answer; true when it has just been ejected.
+    func failed(at now: MonotonicInstant, ejectAfter: Int, ejectFor: Duration) -> Bool {
+        failuresInARow += 1
+        guard ejectAfter > 0, failuresInARow >= ejectAfter else { return false }
+        failuresInARow = 0
+        ejectedUntil = now.advanced(by: ejectFor * (1 << min(ejections, 4)))
+        ejections += 1
+        return true
+    }
+}
+
+extension EndpointSettings {
+    /// The address when nothing needs to be resolved.
+    var literalAddress: SocketAddress? {
+        switch address {
+        case .tcp(let host, let port): IPAddress(parsing: host).map { .ip($0, port: port) }
+        case .unix(let path): .unix(path: path)
+        }
+    }
+
+    /// The host to resolve, and for TLS to name and verify; nil for a Unix socket.
+    var host: String? {
+        switch address {
+        case .tcp(let host, _): host
+        case .unix: nil
+        }
+    }
+
+    /// `host[:port]` with the scheme's default port left out.
+    var authority: String {
+        switch address {
+        case .unix: return "localhost"
+        case .tcp(let host, let port):
+            let name = host.contains(":") ? "[\(host)]" : host
+            return port == (usesTLS ? 443 : 80) ? name : "\(name):\(port)"
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Transport
+
+/// Why a request got no answer from an upstream: the words of `Proxy-Status` (RFC 9209 2.3) and of the access log.
+enum UpstreamFailure: Sendable, Equatable {
+    case nameNotResolved
+    case poolExhausted
+    case connectTimedOut
+    case connectRefused
+    case connectFailed
+    /// The upstream's certificate or handshake did not satisfy us; the word says how.
+    case certificate(String)
+    case closedEarly
+    case invalidResponse(String)
+    case firstByteTimedOut
+    case idleTimedOut
+    case totalTimedOut
+
+    /// The error type of RFC 9209 2.3.
+    var proxyStatus: StaticString {
+        switch self {
+        case .nameNotResolved: "dns_error"
+        case .poolExhausted: "connection_limit_reached"
+        case .connectTimedOut: "connection_timeout"
+        case .connectRefused: "connection_refused"
+        case .connectFailed: "destination_ip_unroutable"
+        case .certificate: "tls_certificate_error"
+        case .closedEarly: "connection_terminated"
+        case .invalidResponse: "http_protocol_error"
+        case .firstByteTimedOut, .idleTimedOut, .totalTimedOut: "http_response_timeout"
+        }
+    }
+
+    /// The stable word below the refusal's code.
+    var reason: String {
+        switch self {
+        case .certificate(let word), .invalidResponse(let word): word
+        case .nameNotResolved: "name_not_resolved"
+        case .poolExhausted: "connection_limit_reached"
+        case .connectTimedOut: "connect_timeout"
+        case .connectRefused: "connection_refused"
+        case .connectFailed: "connect_failed"
+        case .closedEarly: "closed_early"
+        case .firstByteTimedOut: "first_byte_timeout"
+        case .idleTimedOut: "idle_timeout"
+        case .totalTimedOut: "total_timeout"
+        }
+    }
+
+    /// The refusal that the client gets.
+    var refusal: RefusalCode {
+        switch self {
+        case .invalidResponse: .upstreamInvalid
+        case .poolExhausted: .stateUnavailable
+        default: isTimeout ? .upstreamTimeout : .upstreamUnreachable
+        }
+    }
+
+    /// What a stream reported.
+    init(_ failure: StreamFailure?, whileConnecting: Bool) {
+        switch failure {
+        case .refused: self = .connectRefused
+        case .unreachable: self = .connectFailed
+        case .connectDeadlinePassed, .handshakeDeadlinePassed: self = .connectTimedOut
+        case .tls(let failure): self = whileConnecting ? .certificate(failure.reason.rawValue) : .closedEarly
+        case .reset, .truncated, .flushDeadlinePassed, nil: self = .closedEarly
+        case .system: self = whileConnecting ? .connectFailed : .closedEarly
+        }
+    }
+
+    /// Whether the peer was too slow rather than absent or wrong: 504 instead of 502.
+    var isTimeout: Bool {
+        switch self {
+        case .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: true
+        case .nameNotResolved, .poolExhausted, .connectRefused, .connectFailed, .certificate, .closedEarly,
+            .invalidResponse:
+            false
+        }
+    }
+}
+
+/// Why an exchange ended on the client's side before its answer was complete.
+enum ClientFailure: String, Sendable {
+    case closedEarly = "client_closed"
+    case idleTimedOut = "client_idle"
+    case headTimedOut = "client_head_timeout"
+    case bodyTimedOut = "client_body_timeout"
+    case writeTimedOut = "client_write_timeout"
+}

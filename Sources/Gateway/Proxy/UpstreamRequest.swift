@@ -1,0 +1,128 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Credentials
+import HTTP
+import Transport
+
+/// Writes the head of a request as the upstream gets it.
+///
+/// Dropped: hop-by-hop fields, every field a client may have forged (`sallyport-*` in any spelling, the app's names,
+/// forwarding fields of peers that are no trusted proxies), credentials the dialect keeps back. Added: ours.
+@Reactor
+enum UpstreamRequest {
+    /// Fields that are always written anew.
+    nonisolated static let rewritten: KnownFieldSet = [
+        .xForwardedFor, .xForwardedProto, .xForwardedHost, .xForwardedPort, .xRealIP, .forwarded, .via, .xRequestID,
+        .xAppID, .orgID, .appID,
+    ]
+
+    static func write(_ exchange: Exchange, endpointAuthority: [UInt8], to buffer: inout ByteBuffer) {
+        guard let route = exchange.facts.route, let connection = exchange.facts.connection else { return }
+        for name in route.removedRequestFields { dropFields(named: name, of: &exchange.request.fields) }
+        let keepsHost = route.settings.forward.keepsHost
+        exchange.request.appendStart(
+            host: keepsHost ? nil : endpointAuthority,
+            skipping: route.withheldFields,
+            to: &buffer
+        )
+        if connection.isTrustedProxy {
+            exchange.request.appendTrustedForwarding(connection, exchange.facts.decision, to: &buffer)
+        } else {
+            buffer.append(contentsOf: connection.forwardedFields)
+            exchange.request.appendOwnForwarding(exchange.facts.decision, to: &buffer)
+        }
+        writeJudgement(exchange.facts, route, to: &buffer)
+        if !route.addedRequestFields.isEmpty { buffer.append(contentsOf: route.addedRequestFields) }
+        exchange.request.appendFraming(to: &buffer)
+        HeadWriter.endHead(&buffer)
+    }
+
+    private static func writeJudgement(_ facts: borrowing ExchangeFacts, _ route: Route, to buffer: inout ByteBuffer) {
+        buffer.append("Sallyport-Decision: ")
+        facts.decision.append(to: &buffer)
+        buffer.append("\r\n")
+        guard let admission = facts.admission else { return }
+        buffer.append(contentsOf: admission.app.upstreamFields(route.settings.dialect))
+        buffer.append("Sallyport-Credential: ")
+        buffer.append(utf8: admission.kind.rawValue)
+        buffer.append("\r\n")
+        if let trust = admission.trust {
+            buffer.append("Sallyport-Trust: ")
+            buffer.append(utf8: trust.rawValue)
+            buffer.append("\r\n")
+        }
+        if var person = admission.person {
+            person.makeContiguousUTF8()
+            HeadWriter.appendField("Sallyport-Person", person.utf8.span, to: &buffer)
+        }
+    }
+
+    private static func dropFields(named name: [UInt8], of fields: inout FieldTable) {
+        var start = 0
+        while let index = fields.firstIndex(named: name.span, from: start) {
+            fields.drop(at: index)
+            start = index + 1
+        }
+    }
+}
+
+extension RequestHead {
+    /// The request line, `Host` and the fields that pass.
+    fileprivate func appendStart(host: [UInt8]?, skipping withheld: KnownFieldSet, to buffer: inout ByteBuffer) {
+        if let host {
+            HeadWriter.appendRequest(self, target: target, host: host.span, skipping: withheld, to: &buffer)
+        } else {
+            HeadWriter.appendRequest(self, target: target, host: authority, skipping: withheld, to: &buffer)
+        }
+    }
+
+    /// What the upstream learns of the way here when the peer is the client itself.
+    fileprivate func appendOwnForwarding(_ decision: DecisionID, to buffer: inout ByteBuffer) {
+        buffer.append("X-Forwarded-Host: ")
+        buffer.append(authority)
+        buffer.append("\r\nVia: 1.1 sallyport\r\nX-Request-Id: ")
+        decision.append(to: &buffer)
+        buffer.append("\r\n")
+    }
+
+    /// A trusted proxy's own words are kept, and its address joins the chain.
+    @Reactor
+    fileprivate func appendTrustedForwarding(
+        _ connection: ClientConnectionFacts,
+        _ decision: DecisionID,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append("X-Forwarded-For: ")
+        appendList(of: .xForwardedFor, to: &buffer)
+        buffer.append(utf8: connection.peerText)
+        buffer.append("\r\nX-Forwarded-Proto: ")
+        if let scheme = fields.first(.xForwardedProto) {
+            buffer.append(scheme)
+        } else {
+            buffer.append(connection.isTLS ? "https" : "http")
+        }
+        buffer.append("\r\nX-Forwarded-Host: ")
+        buffer.append(fields.first(.xForwardedHost) ?? authority)
+        buffer.append("\r\nVia: ")
+        appendList(of: .via, to: &buffer)
+        buffer.append("1.1 sallyport\r\nX-Request-Id: ")
+        if let id = fields.first(.xRequestID) { buffer.append(id) } else { decision.append(to: &buffer) }
+        buffer.append("\r\n")
+    }
+
+    private func appendList(of field: KnownField, to buffer: inout ByteBuffer) {
+        guard fields.contains(field) else { return }
+        for index in 0..<fields.count where fields.field(at: index) == field {
+            buffer.append(fields.value(at: index))
+            buffer.append(", ")
+        }
+    }
+
+    fileprivate func appendFraming(to buffer: inout ByteBuffer) {
+        if framing == .chunked { buffer.append("Transfer-Encoding: chunked\r\n") }
+        if expectsContinue, framing.hasBody { buffer.append("Expect: 100-continue\r\n") }
+        if upgrade == .webSocket { buffer.append("Connection: Upgrade\r\nUpgrade: websocket\r\n") }
+    }
+}

@@ -1,0 +1,107 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Telemetry
+import Transport
+
+/// The routes, upstreams, certificates and limits of one configuration, compiled and immutable.
+///
+/// A reload makes a new one aside and swaps it whole; an exchange that began keeps the one it began with. Pools whose
+/// settings did not change move over, with their connections (B65, B66).
+@Reactor
+final class GatewaySnapshot {
+    let settings: Configuration
+    let routing: RoutingTable
+    let pools: [UpstreamPool]
+    let parserLimits: ParserLimits
+    let trustedProxies: [AddressRange]
+    /// The sizes and times of client streams.
+    let streamLimits: StreamLimits
+    /// The TLS set-up of each listener, in the order of the configuration; nil for clear text.
+    let tls: [TLSServerContext?]
+    /// Counts requests that no route matched.
+    let unrouted: RouteMetrics
+
+    /// Compiles `settings`; throws what keeps it from being served, and then nothing has changed.
+    init(
+        _ settings: Configuration,
+        replacing old: GatewaySnapshot?,
+        tickets: TicketKeys,
+        resolver: Resolver,
+        loop: EventLoop,
+        slot: MetricsSlot
+    ) throws(SnapshotProblem) {
+        self.settings = settings
+        var pools: [UpstreamPool] = []
+        for upstream in settings.upstreams {
+            if let kept = old?.pools.first(where: { $0.settings == upstream }) {
+                pools.append(kept)
+                continue
+            }
+            let tls = try UpstreamTLS.context(for: upstream)
+            pools.append(UpstreamPool(upstream, tls: tls, limits: .init(settings.http), loop: loop, resolver: resolver))
+        }
+        self.pools = pools
+        self.routing = RoutingTable(
+            settings.routes.map { route in
+                Route(route, pool: pools[route.upstream], metrics: RouteMetrics(route: route.name, slot: slot))
+            })
+        self.unrouted = RouteMetrics(route: "_none", slot: slot)
+        self.parserLimits = ParserLimits(settings.http)
+        var streamLimits = StreamLimits()
+        streamLimits.handshakeDeadline = settings.timeouts.handshake
+        streamLimits.flushDeadline = settings.timeouts.idle
+        self.streamLimits = streamLimits
+        self.trustedProxies = settings.clientAddress.trustedProxies
+        var contexts: [TLSServerContext?] = []
+        for listener in settings.listeners {
+            guard case .tls(let tls) = listener.traffic else {
+                contexts.append(nil)
+                continue
+            }
+            contexts.append(try ListenerTLS.context(for: tls, tickets: tickets))
+        }
+        self.tls = contexts
+    }
+
+    /// The route of a request, or nil. A preflight is matched by the method it asks about.
+    func route(of exchange: Exchange) -> Route? {
+        exchange.request.route(in: routing, isPreflight: exchange.isPreflight)
+    }
+
+    /// Stops the pools that `successor` did not take over.
+    func retire(after successor: GatewaySnapshot) {
+        for pool in pools where !successor.pools.contains(where: { $0 === pool }) { pool.retire() }
+    }
+}
+
+/// Why a configuration that reads well cannot be served.
+package struct SnapshotProblem: Error, Sendable {
+    /// One sentence for the operator, with the file or name it is about.
+    package let message: String
+}
+
+extension ParserLimits {
+    /// The limits of `http:`.
+    init(_ settings: HTTPLimitSettings) {
+        self.init()
+        startLine = settings.line.bytes
+        fieldCount = min(settings.fields, FieldTable.mostFields)
+        fieldBytes = settings.head.bytes
+    }
+}
+
+extension RequestHead {
+    /// The route this head names.
+    @Reactor
+    fileprivate func route(in table: RoutingTable, isPreflight: Bool) -> Route? {
+        let authority = authority
+        let host = authority.extracting(Authority(authority)?.host ?? 0..<0)
+        if isPreflight, let method = fields.first(.accessControlRequestMethod) {
+            return table.route(host: host, path: path, method: method)
+        }
+        return table.route(host: host, path: path, method: methodBytes)
+    }
+}

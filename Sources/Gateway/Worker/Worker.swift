@@ -1,0 +1,161 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Credentials
+import Store
+import Telemetry
+package import Transport
+
+/// One worker process: accepts, judges, forwards, records.
+///
+/// Isolated to the Reactor; one loop, no locks. It opens nothing but connections to upstreams and to Redis: sockets,
+/// metrics and the log come from the supervisor.
+@Reactor
+package final class Worker {
+    let environment: WorkerEnvironment
+    let loop: EventLoop
+    private(set) var snapshot: GatewaySnapshot
+    let metrics: WorkerMetrics
+    let state: WorkerState
+    let estimates: BudgetEstimates
+    private(set) lazy var pipeline = RequestPipeline(worker: self)
+    private(set) var isDraining = false
+    let date = DateField()
+
+    private let resolver: Resolver
+    private let tickets: TicketKeys
+    private var decisions: DecisionSequence
+    private var listeners: [ClientListener] = []
+    private var connections: [ObjectIdentifier: HTTP1Downstream] = [:]
+    private var free: [Exchange] = []
+    /// Exchanges that ended this turn: callers up the stack may still look at them.
+    private var ended: [Exchange] = []
+    private lazy var turnEnd = TurnEnd(loop: loop) { [unowned self] in turnEnded() }
+    private let drainTimer: LoopTimer
+
+    /// A worker that serves `configuration`; throws what keeps it from being served.
+    package init(
+        _ environment: WorkerEnvironment,
+        configuration: Configuration,
+        state: WorkerState,
+        loop: EventLoop,
+        pool: BlockingPool,
+        tickets: TicketKeys,
+        seed: UInt32
+    ) throws(SnapshotProblem) {
+        self.environment = environment
+        self.loop = loop
+        self.state = state
+        self.estimates = BudgetEstimates(loop: loop, workers: max(1, environment.listeners.first?.descriptors.count ?? 1))
+        self.metrics = WorkerMetrics(slot: environment.metrics)
+        self.resolver = Resolver(loop: loop, pool: pool)
+        self.tickets = tickets
+        self.decisions = DecisionSequence(process: seed)
+        self.drainTimer = LoopTimer(loop: loop)
+        self.snapshot = try GatewaySnapshot(
+            configuration, replacing: nil, tickets: tickets, resolver: resolver, loop: loop, slot: environment.metrics)
+    }
+
+    // MARK: Life
+
+    /// Starts the state connections, then accepts.
+    package func start() async {
+        state.start { [weak self] isUp in self?.metrics.redisUp.set(isUp ? 1 : 0) }
+        for (index, sockets) in environment.listeners.enumerated() {
+            accept(on: sockets.own(environment.index), listener: index)
+        }
+        environment.serving()
+    }
+
+    /// Accepts from `descriptor` too: a worker that is away has left its socket (architecture §2).
+    package func accept(on descriptor: CInt, listener index: Int) {
+        do throws(SystemError) {
+            listeners.append(try ClientListener(descriptor, index: index, worker: self))
+        } catch {
+            environment.log.error("listener_failed", ["error": "\(error)"])
+        }
+    }
+
+    /// Stops accepting, lets exchanges end with `Connection: close`, and calls `done` at the latest after `deadline`.
+    package func drain(deadline: Duration, done: @escaping @Reactor () -> Void) {
+        isDraining = true
+        for listener in listeners { listener.close() }
+        listeners = []
+        for connection in connections.values { connection.drain() }
+        let check: @Reactor () -> Void = { [unowned self] in
+            if connections.isEmpty { done() } else { drainTimer.arm(after: .milliseconds(20)) }
+        }
+        let end = loop.now.advanced(by: deadline)
+        drainTimer.onFire = { [unowned self] in
+            if loop.now >= end { done() } else { check() }
+        }
+        drainTimer.arm(after: .milliseconds(10))
+    }
+
+    /// Takes a new configuration in place, or keeps the old one and says why.
+    package func reload(_ configuration: Configuration) throws(SnapshotProblem) {
+        let new = try GatewaySnapshot(
+            configuration,
+            replacing: snapshot,
+            tickets: tickets,
+            resolver: resolver,
+            loop: loop,
+            slot: environment.metrics
+        )
+        snapshot.retire(after: new)
+        snapshot = new
+    }
+
+    // MARK: Connections
+
+    func connectionOpened(_ connection: HTTP1Downstream) {
+        connections[ObjectIdentifier(connection)] = connection
+        metrics.openConnections.add(1)
+        metrics.connections.increment()
+    }
+
+    func connectionClosed(_ connection: HTTP1Downstream) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        metrics.openConnections.add(-1)
+        if connections.count == 0 { turnEnd.enlist() }
+    }
+
+    /// Whether one more client connection may be opened.
+    var hasRoom: Bool { connections.count < snapshot.settings.connections.perWorker }
+
+    // MARK: Exchanges
+
+    /// An exchange from the free list, or a new one.
+    func takeExchange() -> Exchange {
+        let exchange = free.popLast() ?? Exchange(worker: self)
+        exchange.facts.decision = decisions.next()
+        return exchange
+    }
+
+    /// Takes an exchange back; it is made new when the turn ends.
+    func recycle(_ exchange: Exchange) {
+        ended.append(exchange)
+        turnEnd.enlist()
+    }
+
+    /// An exchange that never began.
+    func giveBack(_ exchange: Exchange) {
+        exchange.reset()
+        free.append(exchange)
+    }
+
+    /// The access log has a line to write when the turn ends.
+    func logWritten() { turnEnd.enlist() }
+
+    private static let mostFreeExchanges = 1024
+
+    private func turnEnded() {
+        for exchange in ended {
+            exchange.reset()
+            if free.count < Self.mostFreeExchanges { free.append(exchange) }
+        }
+        ended.removeAll(keepingCapacity: true)
+        environment.accessLog.flush()
+    }
+}

@@ -1,0 +1,65 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Credentials
+package import Store
+package import Transport
+
+/// What a worker knows of the registry and how it counts: its Redis connections and the caches over them.
+///
+/// Isolated to the Reactor; made once for each worker and kept over reloads, because Redis does not change in place.
+@Reactor
+package final class WorkerState {
+    package let directory: AppDirectory
+    package let windows: WindowStore
+    package let keyUses: KeyUseRecorder
+    package let peppers: PepperRing
+    private let connection: RedisConnection
+    private let stream: RedisConnection
+    private let lease: ServingLease
+    private let feed: ChangeFeed
+
+    /// The state of the worker named `name`, which no other live worker of any node bears.
+    package init(
+        name: String,
+        endpoint: RedisEndpoint,
+        settings: StateSettings,
+        peppers: PepperRing,
+        loop: EventLoop
+    ) {
+        connection = RedisConnection(
+            loop: loop, endpoint: endpoint, options: .init(name: name, deadline: settings.deadline))
+        stream = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "\(name)-changes"))
+        lease = ServingLease(loop: loop)
+        directory = AppDirectory(connection: connection, lease: lease, loop: loop)
+        windows = WindowStore(connection: connection)
+        keyUses = KeyUseRecorder(connection: connection, loop: loop)
+        feed = ChangeFeed(
+            loop: loop,
+            stream: stream,
+            connection: connection,
+            worker: name,
+            lease: lease,
+            leaseLength: settings.serveStale,
+            subscribers: [directory]
+        )
+        self.peppers = peppers
+    }
+
+    /// Connects and begins to follow changes; open routes are served meanwhile.
+    package func start(readinessChanged: @escaping @Reactor (Bool) -> Void) {
+        connection.onReadinessChange = readinessChanged
+        connection.start()
+        stream.start()
+        feed.start()
+    }
+
+    /// Whether requests can be judged: the lease is in force.
+    package var isServing: Bool { lease.isValid }
+
+    /// Ends the lease, so that nobody who revokes waits for this worker.
+    package func stop() async {
+        await feed.stop()
+        connection.close()
+    }
+}
