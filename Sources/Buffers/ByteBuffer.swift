@@ -52,6 +52,15 @@ package struct ByteBuffer: ~Copyable {
         }
     }
 
+    /// Lends the readable bytes: for buffers that are another object's property, whose spans the compiler keeps inside.
+    @inlinable
+    @inline(__always)
+    package func withBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(bytes)
+    }
+
     /// Removes `length` bytes from the front.
     @inlinable
     @inline(__always)

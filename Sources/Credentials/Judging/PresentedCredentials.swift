@@ -19,11 +19,13 @@ package struct PresentedCredentials: ~Escapable {
     /// A field came more than once: the request is ambiguous whatever else it says (E.1).
     package private(set) var isAmbiguous = false
     private var present: UInt8 = 0
+    private let head: Span<UInt8>
 
     /// A request without any of the fields, whose values live in (or as long as) `head`.
     @_lifetime(copy head)
     package init(head: Span<UInt8>) {
         let none = head.extracting(0..<0)
+        self.head = head
         origin = none
         apiKey = none
         authorization = none
@@ -36,6 +38,13 @@ package struct PresentedCredentials: ~Escapable {
     /// Whether the field came, be it with an empty value.
     @inline(__always)
     package func has(_ field: CredentialField) -> Bool { present & field.bit != 0 }
+
+    /// Notes one field of the request whose value lies at `range` of the head.
+    @_lifetime(self: copy self)
+    @inline(__always)
+    package mutating func note(_ field: CredentialField, at range: Range<Int>) {
+        note(field, head.extracting(range))
+    }
 
     /// Notes one field of the request.
     @_lifetime(self: copy self, copy value)

@@ -9,14 +9,17 @@ import Transport
 @Reactor
 enum PreflightPhase {
     static func answer(
-        _ exchange: Exchange, _ policy: CORSPolicy, isListed: Bool, _ pipeline: RequestPipeline
+        _ exchange: Exchange,
+        _ policy: CORSPolicy,
+        isListed: Bool,
+        _ pipeline: RequestPipeline
     ) -> RequestPipeline.Step {
-        let origin = exchange.request.fields.first(.origin)?.text ?? "null"
-        let requested = exchange.request.fields.first(.accessControlRequestHeaders)?.text ?? ""
+        let origin = exchange.request.text(of: .origin)
+        let requested = exchange.request.text(of: .accessControlRequestHeaders)
         let answer = policy.preflight(
             origin: origin,
             isListed: isListed,
-            requestedMethod: exchange.request.fields.first(.accessControlRequestMethod)?.text ?? "",
+            requestedMethod: exchange.request.text(of: .accessControlRequestMethod),
             requestedHeaders: requested.split(separator: ",").map { $0.withoutSurroundingSpaces.lowercased() }
         )
         switch answer {

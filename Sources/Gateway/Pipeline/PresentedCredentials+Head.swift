@@ -4,26 +4,29 @@
 import Credentials
 import HTTP
 
-extension PresentedCredentials {
-    /// The fields of `head` that name an app or vouch for it.
-    @_lifetime(borrow head)
-    init(_ head: borrowing RequestHead) {
-        var presented = PresentedCredentials(head: head.methodBytes)
-        if head.fields.present.intersects(Self.relevant) {
-            for index in 0..<head.fields.count {
-                guard let field = Self.field(head.fields.field(at: index)) else { continue }
-                presented.note(field, head.fields.value(at: index))
+extension RequestHead {
+    /// The fields that name an app or vouch for it.
+    var presentedCredentials: PresentedCredentials {
+        @_lifetime(borrow self)
+        get {
+            var presented = PresentedCredentials(head: bytes)
+            guard fields.present.intersects(PresentedCredentials.relevant) else { return presented }
+            for index in 0..<fields.count {
+                guard let field = PresentedCredentials.field(fields.field(at: index)) else { continue }
+                presented.note(field, at: valueRange(at: index))
             }
+            return presented
         }
-        self = presented
     }
+}
 
-    private static let relevant: KnownFieldSet = [
+extension PresentedCredentials {
+    fileprivate static let relevant: KnownFieldSet = [
         .origin, .xAPIKey, .authorization, .xClientAuthorization, .xAppID, .orgID, .appID,
     ]
 
     @inline(__always)
-    private static func field(_ known: KnownField) -> CredentialField? {
+    fileprivate static func field(_ known: KnownField) -> CredentialField? {
         switch known {
         case .origin: .origin
         case .xAPIKey: .apiKey

@@ -16,7 +16,7 @@ enum RefusalAnswer {
             dialect: exchange.facts.route?.settings.dialect ?? .offlineid,
             request: request(of: exchange)
         )
-        let origin = exchange.request.fields.first(.origin)?.text
+        let origin = exchange.request.fields.contains(.origin) ? exchange.request.text(of: .origin) : nil
         return LocalAnswer(
             status: rendered.status,
             fields: rendered.fields + extra + CORSPolicy.refusalFields(origin: origin),
@@ -37,17 +37,18 @@ enum RefusalAnswer {
                 """
                 {"message":"The request is not well-formed HTTP.","error":"bad_request",\
                 "data":{"reason":"\(violation.rawValue)"}}
-                """.utf8),
+                """.utf8
+            ),
             closesConnection: true
         )
     }
 
     private static func request(of exchange: Exchange) -> RefusalRequest {
         RefusalRequest(
-            method: exchange.request.methodBytes.text,
-            path: exchange.request.path.text,
+            method: exchange.request.methodText,
+            path: exchange.request.pathText,
             wantsProblemDocument: accepts(exchange, "application/problem+json"),
-            isGRPC: exchange.request.fields.first(.contentType)?.text.hasPrefix("application/grpc") ?? false,
+            isGRPC: exchange.request.text(of: .contentType).hasPrefix("application/grpc"),
             decision: exchange.facts.decision.text,
             now: exchange.worker.loop.wallClockMilliseconds,
             documentation: exchange.worker.snapshot.settings.documentation
@@ -55,8 +56,7 @@ enum RefusalAnswer {
     }
 
     private static func accepts(_ exchange: Exchange, _ type: String) -> Bool {
-        guard let accept = exchange.request.fields.first(.accept)?.text else { return false }
-        return accept.split(separator: ",").contains { entry in
+        exchange.request.text(of: .accept).split(separator: ",").contains { entry in
             entry.split(separator: ";").first.map { $0.withoutSurroundingSpaces.lowercased() == type } ?? false
         }
     }
@@ -67,8 +67,8 @@ enum RefusalAnswer {
 enum RedirectAnswer {
     /// 308 keeps method and body (RFC 9110 15.4.9).
     static func make(_ exchange: Exchange, port: UInt16) -> LocalAnswer {
-        let host = exchange.hostName
-        let target = exchange.request.target.text
+        let host = exchange.request.hostText
+        let target = exchange.request.targetText
         let authority = port == 443 ? host : "\(host):\(port)"
         return LocalAnswer(
             status: 308,

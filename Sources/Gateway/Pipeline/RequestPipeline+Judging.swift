@@ -13,7 +13,7 @@ extension RequestPipeline {
     func identifyApp(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route, case .restricted = route.settings.access else { return .proceed }
         let naming = AppNaming.of(
-            PresentedCredentials(exchange.request),
+            exchange.request.presentedCredentials,
             dialect: route.settings.dialect,
             routeNamesApp: route.app != nil
         )
@@ -39,36 +39,21 @@ extension RequestPipeline {
 
     private func find(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> Store.AppLookup {
         let directory = worker.state.directory
-        switch naming {
-        case .appID:
-            guard let id = exchange.request.fields.first(.xAppID) else { return .unknown }
-            return directory.app(id: id)
-        case .organizationAndName:
-            guard let organization = exchange.request.fields.first(.orgID),
-                let name = exchange.request.fields.first(.appID)
-            else { return .unknown }
-            return directory.app(organization: organization, name: name)
-        case .apiKey:
-            guard let key = exchange.presentedKeyID else { return .unknown }
-            return directory.app(key: key.utf8.span)
-        case .route:
-            return directory.app(id: (route.app ?? "").utf8.span)
-        case .token, .refused:
-            return .unknown
-        }
+        if naming == .route, let app = route.app { return directory.app(id: app.utf8.span) }
+        return exchange.request.app(named: naming, in: directory)
     }
 
     private func load(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> Step {
         switch naming {
         case .appID:
-            let id = exchange.text(of: .xAppID)
+            let id = exchange.request.text(of: .xAppID)
             return wait(exchange) { state in _ = await state.directory.load(id: id) }
         case .organizationAndName:
-            let organization = exchange.text(of: .orgID)
-            let name = exchange.text(of: .appID)
+            let organization = exchange.request.text(of: .orgID)
+            let name = exchange.request.text(of: .appID)
             return wait(exchange) { state in _ = await state.directory.load(organization: organization, name: name) }
         case .apiKey:
-            let key = exchange.presentedKeyID ?? ""
+            let key = exchange.request.presentedKeyID?.rawValue ?? ""
             return wait(exchange) { state in _ = await state.directory.load(key: key) }
         case .route:
             let id = route.app ?? ""
@@ -88,7 +73,7 @@ extension RequestPipeline {
     func checkCredential(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route else { return .proceed }
         let judgement = CredentialTable.judge(
-            PresentedCredentials(exchange.request),
+            exchange.request.presentedCredentials,
             access: route.settings.access,
             app: exchange.facts.lookup,
             named: exchange.facts.naming,
@@ -103,9 +88,7 @@ extension RequestPipeline {
             exchange.facts.outcome = .admitted
             exchange.facts.app = admission.app
             exchange.facts.admission = admission
-            if let origin = exchange.request.fields.first(.origin) {
-                exchange.facts.isOriginListed = admission.app.allowsOrigin(origin)
-            }
+            exchange.facts.isOriginListed = exchange.request.hasOrigin(listedBy: admission.app)
             if let key = admission.keyID { noteUse(of: key, exchange) }
             worker.metrics.admissions.increment()
         case .refused(let refusal):
@@ -123,24 +106,4 @@ extension RequestPipeline {
 extension IPAddress {
     /// The /24 or /48 that a key's last use names.
     var noteworthyNetwork: String { family == .v4 ? "\(prefix(24))/24" : "\(prefix(48))/48" }
-}
-
-extension Exchange {
-    /// The key id inside a well-formed `X-Api-Key`.
-    var presentedKeyID: String? {
-        guard let key = request.fields.first(.xAPIKey) else { return nil }
-        return APIKeyText(parsing: key)?.keyID.rawValue
-    }
-
-    /// The first value of a field as text, off the hot path; empty when it did not come.
-    func text(of field: KnownField) -> String {
-        guard let value = request.fields.first(field) else { return "" }
-        return value.text
-    }
-
-    /// The host the request is for, without its port.
-    var hostName: String {
-        let authority = request.authority
-        return authority.extracting(Authority(authority)?.host ?? 0..<0).text
-    }
 }

@@ -12,7 +12,14 @@ extension RequestPipeline {
     func matchRoute(_ exchange: Exchange) -> Step {
         if let port = exchange.facts.connection?.redirectPort { return redirect(exchange, to: port) }
         let snapshot = worker.snapshot
-        exchange.facts.client = ClientAddress.of(exchange, trusted: snapshot.trustedProxies)
+        if let connection = exchange.facts.connection {
+            exchange.facts.client = connection.peer
+            if connection.isTrustedProxy, exchange.request.fields.contains(.xForwardedFor) {
+                let client = exchange.request.client(behind: connection.peer, trusted: snapshot.trustedProxies)
+                exchange.facts.client = client
+                exchange.facts.clientText = client.description
+            }
+        }
         guard exchange.request.upgrade != .unsupported else {
             return refuse(exchange, Refusal(.badRequest, reason: "upgrade_not_supported"))
         }
@@ -50,9 +57,9 @@ extension RequestPipeline {
         guard exchange.isPreflight, let route = exchange.facts.route, let policy = route.settings.cors,
             case .restricted(let rules) = route.settings.access
         else { return .proceed }
-        guard let origin = exchange.request.fields.first(.origin)?.text,
-            case .success(let site) = SiteNormalizer.origin(presented: origin)
-        else { return PreflightPhase.answer(exchange, policy, isListed: false, self) }
+        guard case .success(let site) = SiteNormalizer.origin(presented: exchange.request.text(of: .origin)) else {
+            return PreflightPhase.answer(exchange, policy, isListed: false, self)
+        }
         switch worker.state.directory.organizations(site: site.utf8.span) {
         case .known(let organizations):
             let isListed = organizations.contains { rules.organizations.allows($0) }

@@ -103,7 +103,8 @@ final class RequestPipeline {
         worker.metrics.countRefusal(code)
         let status = HeaderField(name: "proxy-status", value: "sallyport; error=\(failure.proxyStatus)")
         exchange.respond(
-            RefusalAnswer.make(Refusal(code, reason: failure.reason), exchange, extra: [status]))
+            RefusalAnswer.make(Refusal(code, reason: failure.reason), exchange, extra: [status])
+        )
     }
 
     /// The body outgrew the route's limit on its way.

@@ -47,7 +47,7 @@ final class Route {
         hosts = settings.match.hosts.map { Array($0.utf8) }
         path = Array(settings.match.path.utf8)
         methods = settings.match.methods.map { Array($0.utf8) }
-        rules = settings.limits.map { WindowRule($0) }
+        rules = settings.limits
         var policy: [UInt8] = []
         RateLimitFields.appendPolicy(of: rules, to: &policy)
         policyText = policy
@@ -66,7 +66,8 @@ final class Route {
         removedAnswerFields = (answer.removed + answer.replaced.map(\.name)).map { Array($0.utf8) }
         addedAnswerFields = Self.lines(answer.replaced)
         corsFields = Self.lines(
-            (settings.cors?.answerFields(origin: "") ?? []).filter { $0.name != "access-control-allow-origin" })
+            (settings.cors?.answerFields(origin: "") ?? []).filter { $0.name != "access-control-allow-origin" }
+        )
     }
 
     /// Whether the client's address may use the route; a denied range wins.
@@ -108,32 +109,5 @@ final class Route {
 
     private static func lines(_ fields: [HeaderField]) -> [UInt8] {
         fields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
-    }
-}
-
-extension WindowRule {
-    /// The rule of one `limits:` entry.
-    init(_ settings: LimitSettings) {
-        self.init(
-            name: settings.name,
-            per: settings.per.map { WindowDimension($0) },
-            limit: settings.limit,
-            window: settings.window,
-            cost: settings.cost,
-            isShadow: settings.isShadow
-        )
-    }
-}
-
-extension WindowDimension {
-    init(_ key: LimitKey) {
-        switch key {
-        case .organization: self = .organization
-        case .app: self = .app
-        case .key: self = .key
-        case .person: self = .person
-        case .client: self = .client
-        case .route: self = .route
-        }
     }
 }

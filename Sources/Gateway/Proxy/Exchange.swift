@@ -128,7 +128,9 @@ final class Exchange {
     /// Part of the request's body; only while `readBody` is in force.
     func requestBodyReceived(_ bytes: Span<UInt8>) {
         facts.bytesIn &+= bytes.count
-        if let route = facts.route, facts.bytesIn > route.settings.body.bytes { return worker.pipeline.bodyTooLarge(self) }
+        if let route = facts.route, facts.bytesIn > route.settings.body.bytes {
+            return worker.pipeline.bodyTooLarge(self)
+        }
         guard let upstream else { return }
         upstream.sendBody(bytes)
         if upstream.isCongested { client?.pauseBody() }

@@ -34,7 +34,7 @@ extension HTTP1Downstream {
         }
         HeadWriter.endHead(&stream.outbound)
         stream.outboundAppended()
-        
+
     }
 
     /// Decides how the client learns where the body ends.

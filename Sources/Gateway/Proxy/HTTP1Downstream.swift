@@ -78,7 +78,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
             return wantsBody && !body.isComplete && !stream.inbound.isEmpty && readBodyBytes()
         case .relaying:
             guard wantsBody, !stream.inbound.isEmpty, let exchange else { return false }
-            stream.withInbound { exchange.relayedFromClient($0) }
+            stream.inbound.withBytes { exchange.relayedFromClient($0) }
             stream.consume(stream.inbound.count)
             return false
         case .closing, .closed:
@@ -91,7 +91,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
         let exchange = self.exchange ?? worker.takeExchange()
         self.exchange = exchange
         do throws(HTTPViolation) {
-            let progress = try stream.withInbound { bytes throws(HTTPViolation) in
+            let progress = try stream.inbound.withBytes { bytes throws(HTTPViolation) in
                 try parser.parse(bytes, into: &exchange.request)
             }
             switch progress {
@@ -127,7 +127,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     private func readBodyBytes() -> Bool {
         guard let exchange else { return false }
         do throws(HTTPViolation) {
-            let step = try stream.withInbound { bytes throws(HTTPViolation) in
+            let step = try stream.inbound.withBytes { bytes throws(HTTPViolation) in
                 let step = try body.next(bytes)
                 if let data = step.data { exchange.requestBodyReceived(bytes.extracting(data)) }
                 return step

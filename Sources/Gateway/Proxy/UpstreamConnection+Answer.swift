@@ -34,7 +34,7 @@ extension UpstreamConnection {
         switch state {
         case .awaitingHead:
             let method = exchange.request.method
-            let progress = try stream.withInbound { bytes throws(HTTPViolation) in
+            let progress = try stream.inbound.withBytes { bytes throws(HTTPViolation) in
                 try parser.parse(bytes, into: &exchange.response, answering: method)
             }
             guard case .head(let consumed) = progress else { return false }
@@ -44,7 +44,7 @@ extension UpstreamConnection {
         case .readingBody:
             return try readBody(stream, exchange)
         case .relaying:
-            stream.withInbound { exchange.responseBodyArrived($0) }
+            stream.inbound.withBytes { exchange.responseBodyArrived($0) }
             if state != .closed { stream.consume(stream.inbound.count) }
             armTimer(exchange.facts.timeouts.idle, exchange)
             return false
@@ -77,7 +77,7 @@ extension UpstreamConnection {
     }
 
     private func readBody(_ stream: ByteStream, _ exchange: Exchange) throws(HTTPViolation) -> Bool {
-        let step = try stream.withInbound { bytes throws(HTTPViolation) in
+        let step = try stream.inbound.withBytes { bytes throws(HTTPViolation) in
             let step = try body.next(bytes)
             if let data = step.data { exchange.responseBodyArrived(bytes.extracting(data)) }
             return step

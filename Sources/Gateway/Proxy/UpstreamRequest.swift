@@ -104,7 +104,7 @@ extension RequestHead {
             buffer.append(connection.isTLS ? "https" : "http")
         }
         buffer.append("\r\nX-Forwarded-Host: ")
-        buffer.append(fields.first(.xForwardedHost) ?? authority)
+        if let host = fields.first(.xForwardedHost) { buffer.append(host) } else { buffer.append(authority) }
         buffer.append("\r\nVia: ")
         appendList(of: .via, to: &buffer)
         buffer.append("1.1 sallyport\r\nX-Request-Id: ")

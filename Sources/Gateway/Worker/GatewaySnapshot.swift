@@ -47,7 +47,8 @@ final class GatewaySnapshot {
         self.routing = RoutingTable(
             settings.routes.map { route in
                 Route(route, pool: pools[route.upstream], metrics: RouteMetrics(route: route.name, slot: slot))
-            })
+            }
+        )
         self.unrouted = RouteMetrics(route: "_none", slot: slot)
         self.parserLimits = ParserLimits(settings.http)
         var streamLimits = StreamLimits()

@@ -47,14 +47,23 @@ package final class Worker {
         self.environment = environment
         self.loop = loop
         self.state = state
-        self.estimates = BudgetEstimates(loop: loop, workers: max(1, environment.listeners.first?.descriptors.count ?? 1))
+        self.estimates = BudgetEstimates(
+            loop: loop,
+            workers: max(1, environment.listeners.first?.descriptors.count ?? 1)
+        )
         self.metrics = WorkerMetrics(slot: environment.metrics)
         self.resolver = Resolver(loop: loop, pool: pool)
         self.tickets = tickets
         self.decisions = DecisionSequence(process: seed)
         self.drainTimer = LoopTimer(loop: loop)
         self.snapshot = try GatewaySnapshot(
-            configuration, replacing: nil, tickets: tickets, resolver: resolver, loop: loop, slot: environment.metrics)
+            configuration,
+            replacing: nil,
+            tickets: tickets,
+            resolver: resolver,
+            loop: loop,
+            slot: environment.metrics
+        )
     }
 
     // MARK: Life

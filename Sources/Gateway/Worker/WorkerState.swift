@@ -28,7 +28,10 @@ package final class WorkerState {
         loop: EventLoop
     ) {
         connection = RedisConnection(
-            loop: loop, endpoint: endpoint, options: .init(name: name, deadline: settings.deadline))
+            loop: loop,
+            endpoint: endpoint,
+            options: .init(name: name, deadline: settings.deadline)
+        )
         stream = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "\(name)-changes"))
         lease = ServingLease(loop: loop)
         directory = AppDirectory(connection: connection, lease: lease, loop: loop)

@@ -1,0 +1,95 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Store
+import Transport
+
+/// What the phases ask of a head. Methods of the head itself, because spans into it do not leave it.
+extension RequestHead {
+    /// The first value of a field as text, off the hot path; empty when it did not come.
+    func text(of field: KnownField) -> String {
+        guard let value = fields.first(field) else { return "" }
+        return value.text
+    }
+
+    /// The method as text, off the hot path.
+    var methodText: String {
+        let bytes = methodBytes
+        return bytes.text
+    }
+
+    /// The path as text, off the hot path.
+    var pathText: String {
+        let bytes = path
+        return bytes.text
+    }
+
+    /// The target as text, off the hot path.
+    var targetText: String {
+        let bytes = target
+        return bytes.text
+    }
+
+    /// The host the request is for, without its port, off the hot path.
+    var hostText: String {
+        let authority = authority
+        let host = authority.extracting(Authority(authority)?.host ?? 0..<0)
+        return host.text
+    }
+
+    /// The key id inside a well-formed `X-Api-Key`.
+    var presentedKeyID: APIKeyID? {
+        guard let key = fields.first(.xAPIKey) else { return nil }
+        return APIKeyText(parsing: key)?.keyID
+    }
+
+    /// Whether the app lists the request's `Origin`.
+    func hasOrigin(listedBy app: App) -> Bool {
+        guard let origin = fields.first(.origin) else { return false }
+        return app.allowsOrigin(origin)
+    }
+
+    /// Asks the directory for the app this head names.
+    @Reactor
+    func app(named naming: AppNaming, in directory: AppDirectory) -> Store.AppLookup {
+        switch naming {
+        case .appID:
+            guard let id = fields.first(.xAppID) else { return .unknown }
+            return directory.app(id: id)
+        case .organizationAndName:
+            guard let organization = fields.first(.orgID), let name = fields.first(.appID) else { return .unknown }
+            return directory.app(organization: organization, name: name)
+        case .apiKey:
+            guard let key = presentedKeyID else { return .unknown }
+            return directory.app(key: key.rawValue.utf8.span)
+        case .route, .token, .refused:
+            return .unknown
+        }
+    }
+
+    /// The address that `X-Forwarded-For` names once trusted proxies are passed, from right to left (B21).
+    ///
+    /// Anything unreadable ends the walk at the last address that can be believed.
+    func client(behind peer: IPAddress, trusted: [AddressRange]) -> IPAddress {
+        var believed = peer
+        var index = fields.count
+        while index > 0 {
+            index -= 1
+            guard fields.field(at: index) == .xForwardedFor else { continue }
+            let value = fields.value(at: index)
+            var end = value.count
+            while end > 0 {
+                var start = end
+                while start > 0, value[start - 1] != UInt8(ascii: ",") { start -= 1 }
+                let entry: String = value.extracting(start..<end).trimmed.text
+                guard let address = IPAddress(parsing: entry) else { return believed }
+                believed = address
+                if !trusted.contains(where: { $0.contains(address) }) { return believed }
+                end = start - 1
+            }
+        }
+        return believed
+    }
+}

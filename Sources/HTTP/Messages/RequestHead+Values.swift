@@ -1,0 +1,18 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+
+extension RequestHead {
+    /// All bytes of the head as it came.
+    package var bytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { fields.storage.bytes }
+    }
+
+    /// Where in `bytes` the value of the field at `index` lies.
+    package func valueRange(at index: Int) -> Range<Int> {
+        let slot = fields.slots[index]
+        return Int(slot.valueStart)..<Int(slot.valueEnd)
+    }
+}
