@@ -63,7 +63,7 @@ text_rules() {
     in_code '^[a-z ]*import Foundation$' Sources | rule "All of Foundation is imported: FoundationEssentials, off the hot path"
     in_code '^[[:space:]]*(public|open) (let|var|func|struct|class|enum|actor|protocol|init|import|static|final|extension|typealias)\b' Sources | rule "public: it is package here"
     in_code '\btry!|\btry\?|\bas!|\bfatalError\(' Sources | rule "A trap or a lost reason: write the catch"
-    in_code 'FIX[M]E|X[X]X' Sources Tests | rule "Unfinished"
+    in_code '\bFIX[M]E\b|\bX[X]X\b' Sources Tests | rule "Unfinished"
     find Sources Tests deploy loadtest config -type d -name '* *' | rule "A folder with a space"
     long_files | rule "Over 600 lines without a line that says why"
     without_licence | rule "No licence header"
