@@ -25,6 +25,8 @@ def judge(vector, roots, moment):
     chain = _read_chain(vector["input"]["certificate_chain"], findings)
     if chain is None:
         return _outcome(findings, states, facts)
+    if any(len(c.raw) > x509lite.LARGE for c in chain):
+        findings.doubt("a certificate past 12 KiB", ANY, ("malformed",))
     for lower, upper in zip(chain, chain[1:]):
         if not x509lite.signed_by(lower, upper.spki):
             findings.refuse("malformed")

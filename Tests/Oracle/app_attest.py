@@ -135,6 +135,8 @@ def _judge_chain(chain, roots, moment, findings):
         findings.refuse("malformed")
         findings.doubt("a certificate of x5c that cannot be read", (), ("untrusted_root",))
         return None
+    if any(len(c) > x509lite.LARGE for c in chain):
+        findings.doubt("a certificate past 12 KiB", EITHER, ("malformed",))
     anchor = next((r for r in roots if x509lite.signed_by(intermediate, r.spki)), None)
     linked = x509lite.signed_by(leaf, intermediate.spki) and leaf.issuer == intermediate.subject
     if anchor is None or intermediate.issuer != anchor.subject or not is_authority or not linked:

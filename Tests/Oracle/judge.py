@@ -7,6 +7,8 @@ import json
 import subprocess
 import tempfile
 
+import locate
+
 
 class JudgeFailed(Exception):
     """The judge gave no verdict where it must."""
@@ -18,7 +20,8 @@ def _batch(binary, vectors):
         for vector in vectors:
             given.write(json.dumps(vector) + "\n")
         given.seek(0)
-        done = subprocess.run([binary, "lab", "judge", "-", "--json"], stdin=given, capture_output=True, text=True, timeout=600)
+        command = [binary, "lab", "judge", "-", "--json", "--trust", str(locate.trust())]
+        done = subprocess.run(command, stdin=given, capture_output=True, text=True, timeout=600)
     verdicts = []
     for line in done.stdout.splitlines():
         try:

@@ -19,9 +19,8 @@ import locate
 import minter
 import verifier
 
-SEED, COUNT = int(os.environ.get("ORACLE_SEED", "20261130")), int(os.environ.get("ORACLE_COUNT", "500"))
+SEED, COUNT = int(os.environ.get("ORACLE_SEED", "20261130")), int(os.environ.get("ORACLE_COUNT", "1500"))
 EXPECTED_VECTORS = 305
-FACTS = {"environment": "environment", "counter": "counter"}
 
 
 def vectors():

@@ -14,6 +14,8 @@ import der
 from judgement import Malformed
 
 MAXIMUM_RSA_BITS = 8192
+# Real certificates stay under 2 KiB. The documents ask for bounds without a number for this one.
+LARGE = 12 * 1024
 ECDSA = {"1.2.840.10045.4.3.2": hashes.SHA256, "1.2.840.10045.4.3.3": hashes.SHA384, "1.2.840.10045.4.3.4": hashes.SHA512}
 RSA = {"1.2.840.113549.1.1.11": hashes.SHA256, "1.2.840.113549.1.1.12": hashes.SHA384, "1.2.840.113549.1.1.13": hashes.SHA512}
 CURVES = ("secp256r1", "secp384r1", "secp521r1")
@@ -56,9 +58,13 @@ class Certificate:
         values = self.values(BASIC_CONSTRAINTS)
         if len(values) != 1:
             return False
-        fields = der.read_one(values[0], der.SEQUENCE).children()
-        if not fields or not fields[0].is_universal(der.BOOLEAN) or fields[0].content != b"\xff":
+        fields = der.Sequence(der.read_one(values[0], der.SEQUENCE))
+        first = fields.peek()
+        if first is None or not first.is_universal(der.BOOLEAN) or fields.next().content != b"\xff":
             return False
+        if fields.peek() is not None and der.integer(fields.next(der.INTEGER)) < 0:
+            return False
+        fields.finish()
         usage = self.values(KEY_USAGE)
         if not usage:
             return True
@@ -69,8 +75,6 @@ class Certificate:
 def read_time(element):
     """UTCTime or GeneralizedTime, to the second, Zulu only (RFC 5280 4.1.2.5)."""
     text = element.content.decode("ascii", "replace")
-    if element.tag_class != der.UNIVERSAL or element.constructed:
-        raise Malformed("certificate date")
     try:
         if element.number == der.UTC_TIME and len(text) == 13 and text[-1] == "Z" and text[:-1].isdigit():
             century = "19" if int(text[:2]) >= 50 else "20"
@@ -80,6 +84,13 @@ def read_time(element):
     except ValueError:
         pass
     raise Malformed("certificate date")
+
+
+def _time(element):
+    """An element that is a Time by its tag; what it says is read only where it counts."""
+    if not element.is_universal(der.UTC_TIME) and not element.is_universal(der.GENERALIZED_TIME):
+        raise Malformed("certificate date")
+    return element
 
 
 def _algorithm(element):
@@ -132,7 +143,7 @@ def parse(data):
     inner = fields.next(der.SEQUENCE)
     issuer = fields.next(der.SEQUENCE)
     validity = der.Sequence(fields.next(der.SEQUENCE))
-    not_before, not_after = validity.next(), validity.next()
+    not_before, not_after = (_time(validity.next()) for _ in range(2))
     validity.finish()
     subject = fields.next(der.SEQUENCE)
     spki = fields.next(der.SEQUENCE)
