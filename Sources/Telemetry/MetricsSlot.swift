@@ -88,6 +88,15 @@ package final class MetricsSlot: Sendable {
         }
     }
 
+    /// The sum of a metric's series; what is not named counts nothing.
+    package func sum(of metric: Metric) -> Int {
+        var sum = 0
+        forEachSeries { series in
+            if series.name == metric.name { sum &+= Int(truncatingIfNeeded: Int64(bitPattern: series.values[0])) }
+        }
+        return sum
+    }
+
     /// Calls `body` with each series and its cells' values.
     package func forEachSeries(_ body: (SeriesSnapshot) -> Void) {
         for position in 0..<seriesCount {

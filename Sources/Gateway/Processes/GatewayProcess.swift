@@ -66,7 +66,7 @@ package enum GatewayProcess {
         switch order.role {
         case .worker(let index): return try WorkerProcess.run(order, index: index, environment: environment)
         case .control: return try ControlProcess.run(order, environment: environment)
-        case .redis: try RedisProcess.become(order)
+        case .redis: try RedisProcess.become(order, environment: environment)
         }
     }
 

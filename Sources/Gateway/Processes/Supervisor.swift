@@ -34,6 +34,7 @@ package final class Supervisor {
         self.environment = environment
         self.state = try StateDirectory(plan.stateDirectory, owner: plan.account)
         try KeyFiles.makeMissing(in: state.paths, owner: plan.account)
+        if plan.redis { try RedisProcess.prepare(state.paths, owner: plan.account) }
         var listeners: [ListenerSockets] = []
         for address in plan.listeners {
             let sockets = try ListeningSockets.open(host: address.host, port: address.port, count: plan.workers)

@@ -26,7 +26,11 @@ enum ConfigurationFile {
     static func load(for invocation: Invocation) throws(CommandFailure) -> Configuration {
         let path = try path(for: invocation)
         do {
-            return try Configuration.load(path: path, environment: invocation.environment)
+            return try Configuration.load(
+                path: path,
+                environment: invocation.environment,
+                check: CertificateFiles.problem
+            )
         } catch {
             throw problems(error, in: path)
         }

@@ -1,0 +1,205 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Credentials
+import Encodings
+package import Store
+import Telemetry
+package import Transport
+
+/// The admin API: reads and changes the registry, and asks about the gateway.
+///
+/// Isolated to the Reactor.
+///
+/// It trusts whoever may open its socket; `by` of every change is that peer's user.
+@Reactor
+package final class AdminRoutes {
+    /// One route: the method, the path with `*` for a variable segment, and what answers it.
+    struct Route {
+        let method: String
+        let path: [String]
+        let answer: @Reactor (AdminRoutes, AdminRequest) async throws(AdminProblem) -> AdminAnswer
+
+        init(
+            _ method: String,
+            _ path: String,
+            _ answer: @escaping @Reactor (AdminRoutes, AdminRequest) async throws(AdminProblem) -> AdminAnswer
+        ) {
+            self.method = method
+            self.path = path.split(separator: "/").map(String.init)
+            self.answer = answer
+        }
+    }
+
+    let registry: RegistryStore
+    let peppers: PepperRing
+    let gateway: any GatewayControl
+    /// Milliseconds since 1970.
+    let now: () -> Int64
+    /// How long a change waits until every worker has applied it.
+    static let confirmationWait = Duration.seconds(5)
+
+    package init(
+        registry: RegistryStore,
+        peppers: PepperRing,
+        gateway: any GatewayControl,
+        now: @escaping () -> Int64
+    ) {
+        self.registry = registry
+        self.peppers = peppers
+        self.gateway = gateway
+        self.now = now
+    }
+
+    private static let table: [Route] =
+        gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
+        + historyRoutes + applyRoutes
+
+    /// Answers one request; never fails, a problem is an answer too.
+    package func answer(_ request: AdminRequest) async -> AdminAnswer {
+        let matching = Self.table.filter { Self.matches($0.path, request.path) }
+        guard !matching.isEmpty else {
+            return AdminProblem.notFound("there is no /admin/v1/\(request.path.joined(separator: "/"))").answer
+        }
+        guard let route = matching.first(where: { $0.method == request.method }) else {
+            let methods = matching.map(\.method).joined(separator: ", ")
+            let message = "this resource takes \(methods)"
+            return AdminProblem(status: 405, code: "method_not_allowed", message: message).answer
+        }
+        do {
+            return try await route.answer(self, request)
+        } catch {
+            return error.answer
+        }
+    }
+
+    private static func matches(_ pattern: [String], _ path: [String]) -> Bool {
+        pattern.count == path.count && zip(pattern, path).allSatisfy { $0 == "*" || $0 == $1 }
+    }
+
+    // MARK: What routes share
+
+    /// The app that a segment names: App ID, record id, `organization/username`, or a username that is unique.
+    func reference(_ name: String) async throws(AdminProblem) -> RegistryStore.AppReference {
+        if name.hasPrefix("app_") { return .appID(AppID(rawValue: name)) }
+        if name.utf8.count == 24, name.utf8.allSatisfy(\.isLowerHex) { return .record(RecordID(rawValue: name)) }
+        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+        if parts.count == 2 { return .username(OrganizationID(rawValue: parts[0]), parts[1]) }
+        let named = try await registryCall { () async throws(RegistryError) in try await registry.apps() }
+            .filter { $0.username == name }
+        guard named.count <= 1 else {
+            throw .conflict(
+                "ambiguous_app",
+                "several organizations have an app \"\(name)\"",
+                nextSteps: named.map { "--app \($0.organization.rawValue)/\(name)" }
+            )
+        }
+        guard let app = named.first else { throw .noApp(name) }
+        return .record(app.recordID)
+    }
+
+    /// The app that a segment names.
+    func app(_ name: String) async throws(AdminProblem) -> AppRecord {
+        let reference = try await reference(name)
+        guard let app = try await registryCall({ () async throws(RegistryError) in try await registry.app(reference) })
+        else { throw .noApp(name) }
+        return app
+    }
+
+    /// Changes an app and waits for the workers; `describe` words the answer.
+    func change(
+        app name: String,
+        by: String,
+        _ body: (inout AppRecord) throws(RegistryError) -> [HistoryEvent],
+        describe: (AppRecord, Bool) -> [(String, JSONValue)]
+    ) async throws(AdminProblem) -> AdminAnswer {
+        let reference = try await reference(name)
+        let outcome = try await registryCall { () async throws(RegistryError) in
+            try await registry.change(app: reference, by: by, body)
+        }
+        let members = describe(outcome.record, outcome.sequence != nil)
+        return AdminAnswer(.object(members + (try await confirmation(of: outcome.sequence))))
+    }
+
+    /// Waits until a change is applied everywhere, and says whether it is.
+    func confirmation(of sequence: Int?) async throws(AdminProblem) -> [(String, JSONValue)] {
+        guard let sequence else { return [("changed", .bool(false)), ("confirmed", .bool(true))] }
+        let state = try await registryCall { () async throws(RegistryError) in
+            try await registry.waitApplied(sequence: sequence, timeout: Self.confirmationWait)
+        }
+        switch state {
+        case .confirmed:
+            return [("changed", .bool(true)), ("confirmed", .bool(true))]
+        case .pending(let effectiveBy, let waitingFor):
+            return [
+                ("changed", .bool(true)), ("confirmed", .bool(false)),
+                ("effective_by", .string(Timestamp(milliseconds: effectiveBy).secondsText)),
+                ("waiting_for", .texts(waitingFor)),
+            ]
+        }
+    }
+
+    /// Calls the registry and words its failures.
+    func registryCall<Value: Sendable>(
+        _ body: () async throws(RegistryError) -> Value
+    ) async throws(AdminProblem) -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw AdminProblem(error)
+        }
+    }
+}
+
+extension AdminProblem {
+    static func noApp(_ name: String) -> AdminProblem {
+        AdminProblem(
+            status: 404,
+            code: "app_not_found",
+            message: "there is no app \"\(name)\"",
+            nextSteps: ["sallyport apps list"]
+        )
+    }
+
+    /// What a failure of the registry means to its caller.
+    init(_ error: RegistryError) {
+        switch error {
+        case .store(let fault):
+            self.init(
+                status: 503,
+                code: "state_unavailable",
+                message: fault == .deadline
+                    ? "Redis did not answer in time; the change may have been made" : "Redis: \(fault.description)",
+                nextSteps: ["look again: sallyport history, sallyport status"]
+            )
+        case .organizationNotFound:
+            self = .notFound("there is no such organization", nextSteps: ["sallyport orgs list"])
+        case .appNotFound:
+            self = .notFound("there is no such app", nextSteps: ["sallyport apps list"])
+        case .taken(let index, let value):
+            self = .conflict("taken", "\(index.words) \"\(value)\" belongs to another app")
+        case .exists:
+            self = .conflict("exists", "it exists already")
+        case .contended:
+            self = .conflict("contended", "others kept changing the same record; try again")
+        case .broken(let reason):
+            self = .conflict("broken_record", "the record in the registry is broken: \(reason)")
+        case .rejected(let code, let message):
+            self = .conflict(code, message)
+        }
+    }
+}
+
+extension RegistryIndex {
+    var words: String {
+        switch self {
+        case .appID: "the App ID"
+        case .username: "the username"
+        case .key: "the key id"
+        }
+    }
+}
+
+extension UInt8 {
+    var isLowerHex: Bool { (0x30...0x39).contains(self) || (0x61...0x66).contains(self) }
+}

@@ -1,0 +1,73 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+
+extension AdminRoutes {
+    /// An app whole: what is registered for each platform, what is missing and the commands that add it (OFF-133).
+    func status(of record: AppRecord) -> JSONValue {
+        let native = record.native
+        return .object(
+            describe(record) + [
+                ("origins", .texts(record.origins)), ("domains", .texts(record.domains)),
+                ("development", development(of: record)),
+                ("development_builds", .bool(record.allowsDevelopmentBuilds)),
+                ("androidDegraded", .string(record.androidDegraded.rawValue)),
+                ("debug_tokens", .bool(record.allowsDebugTokens)),
+                ("api_keys", .integer(record.keys.count)),
+                (
+                    "platforms",
+                    .array([
+                        platform(
+                            "web",
+                            record.origins + record.domains.map { "domain \($0)" },
+                            "sallyport origins add ORIGIN",
+                            record
+                        ),
+                        platform(
+                            "server",
+                            record.keys.map { "key \($0.name)" },
+                            "sallyport keys create --name NAME",
+                            record
+                        ),
+                        platform(
+                            "ios",
+                            native.ios.map { "\($0.bundleID), team \($0.teamID)" },
+                            "sallyport native add ios --bundle-id B --team-id T",
+                            record
+                        ),
+                        platform(
+                            "android",
+                            native.android.map { "\($0.package), \($0.sha256.count) certificates" },
+                            "sallyport native add android --package P --sha256 F",
+                            record
+                        ),
+                    ])
+                ),
+            ]
+        )
+    }
+
+    private func platform(
+        _ name: String,
+        _ registered: [String],
+        _ command: String,
+        _ record: AppRecord
+    ) -> JSONValue {
+        .object([
+            ("platform", .string(name)), ("registered", .texts(registered)),
+            ("commands", .texts(registered.isEmpty ? ["\(command) --app \(record.appID.rawValue)"] : [])),
+        ])
+    }
+
+    /// OFF-134 and OFF-135: the end is null when the mode is off; the command is null for a production app.
+    private func development(of record: AppRecord) -> JSONValue {
+        let until = record.developmentUntil.flatMap { $0 > now() ? $0 : nil }
+        let isAvailable = !record.isProduction
+        return .object([
+            ("active", .bool(until != nil)), ("until", .optional(until.map(text))), ("available", .bool(isAvailable)),
+            ("command", isAvailable ? .string("sallyport dev-mode on --hours 24") : .null),
+        ])
+    }
+}

@@ -1,0 +1,110 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+import Store
+
+extension AdminRoutes {
+    static let organizationRoutes: [Route] = [
+        Route("POST", "organizations") { routes, request async throws(AdminProblem) in
+            try await routes.createOrganization(request)
+        },
+        Route("GET", "organizations") { routes, _ async throws(AdminProblem) in try await routes.listOrganizations() },
+        Route("GET", "organizations/*") { routes, request async throws(AdminProblem) in
+            try await routes.showOrganization(request)
+        },
+        Route("PATCH", "organizations/*") { routes, request async throws(AdminProblem) in
+            try await routes.switchOrganization(request)
+        },
+    ]
+
+    private func createOrganization(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
+        let id = OrganizationID(rawValue: try request.text("id"))
+        guard id.isWellFormed else {
+            throw .badRequest(
+                "an organization's id is 1 to 63 lower-case letters, digits and -, not \"\(id.rawValue)\""
+            )
+        }
+        let known = try await registryCall { () async throws(RegistryError) in try await registry.organization(id) }
+        if let known {
+            let message = "organization \(id.rawValue) exists already"
+            return AdminAnswer(.object([("message", .string(message))] + describe(known) + [("changed", .bool(false))]))
+        }
+        let name = try request.optionalText("name") ?? id.rawValue
+        let record = OrganizationRecord(id: id, name: name, createdAt: now())
+        let event = HistoryEvent("organization_created", [("name", .string(name))])
+        let outcome = try await registryCall { () async throws(RegistryError) in
+            try await registry.create(record, by: request.by, events: [event])
+        }
+        let members: [(String, JSONValue)] = [
+            ("message", .string("organization \(id.rawValue) made")),
+            ("next_steps", .texts(["sallyport apps create --org \(id.rawValue) --name NAME"])),
+        ]
+        return AdminAnswer(
+            .object(members + describe(record) + (try await confirmation(of: outcome.sequence))),
+            status: 201
+        )
+    }
+
+    private func listOrganizations() async throws(AdminProblem) -> AdminAnswer {
+        let records = try await registryCall { () async throws(RegistryError) in try await registry.organizations() }
+        return AdminAnswer(.object([("organizations", .array(records.map { .object(describe($0)) }))]))
+    }
+
+    private func showOrganization(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
+        let id = OrganizationID(rawValue: request.path[1])
+        let found = try await registryCall { () async throws(RegistryError) in try await registry.organization(id) }
+        guard let record = found else { throw AdminProblem(.organizationNotFound) }
+        let apps = try await registryCall { () async throws(RegistryError) in try await registry.apps(of: id) }
+        return AdminAnswer(.object(describe(record) + [("apps", .array(apps.map { .object(describe($0)) }))]))
+    }
+
+    private func switchOrganization(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
+        let id = OrganizationID(rawValue: request.path[1])
+        let enabled = try request.flag("enabled")
+        let outcome = try await registryCall { () async throws(RegistryError) in
+            try await registry.change(organization: id, by: request.by) { record throws(RegistryError) in
+                guard record.isEnabled != enabled else { return [] }
+                record.isEnabled = enabled
+                return [HistoryEvent(enabled ? "organization_enabled" : "organization_disabled")]
+            }
+        }
+        let state = enabled ? "enabled" : "disabled"
+        let verb = outcome.sequence == nil ? "is \(state) already" : "is \(state) now"
+        let message = JSONValue.string("organization \(id.rawValue) \(verb)")
+        return AdminAnswer(
+            .object([("message", message)] + describe(outcome.record) + (try await confirmation(of: outcome.sequence)))
+        )
+    }
+
+    /// An organization as answers show it.
+    func describe(_ record: OrganizationRecord) -> [(String, JSONValue)] {
+        [
+            ("id", .string(record.id.rawValue)), ("name", .string(record.name)), ("enabled", .bool(record.isEnabled)),
+            ("created_at", .string(text(record.createdAt))),
+        ]
+    }
+}
+
+extension OrganizationID {
+    /// Whether it is 1 to 63 lower-case letters, digits and `-`.
+    var isWellFormed: Bool {
+        (1...63).contains(rawValue.utf8.count)
+            && rawValue.utf8.allSatisfy { $0.isLowerLetter || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
+    }
+}
+
+extension AppID {
+    /// Whether it is `app_` and 1 to 60 letters or digits.
+    var isWellFormed: Bool {
+        rawValue.hasPrefix("app_") && (5...64).contains(rawValue.utf8.count)
+            && rawValue.utf8.dropFirst(4).allSatisfy {
+                $0.isLowerLetter || (0x41...0x5A).contains($0) || (0x30...0x39).contains($0)
+            }
+    }
+}
+
+extension UInt8 {
+    var isLowerLetter: Bool { (0x61...0x7A).contains(self) }
+}

@@ -1,0 +1,94 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Transport
+
+/// One whole request to a listener of control.
+package struct SmallRequest: Sendable {
+    package var method: String
+    /// As it was sent, percent-encoding untouched.
+    package var path: String
+    package var query: String
+    package var body: [UInt8]
+    /// The name of the peer's user on a Unix socket, else empty.
+    package var by: String
+}
+
+/// One whole answer.
+package struct SmallAnswer: Sendable {
+    package var status: Int
+    package var contentType: String
+    package var body: [UInt8]
+
+    package init(status: Int, contentType: String, body: [UInt8]) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+}
+
+extension SmallAnswer {
+    /// A few words of plain text.
+    static func text(_ status: Int, _ words: String) -> SmallAnswer {
+        SmallAnswer(status: status, contentType: "text/plain; charset=utf-8", body: Array(words.utf8))
+    }
+}
+
+/// A server for the admin and metrics listeners: few connections, whole messages, a deadline on each step.
+///
+/// Never on the data path. Isolated to the Reactor.
+@Reactor
+package final class SmallHTTPServer: ConnectionTaker {
+    /// What one server lets its peers do.
+    package struct Limits: Sendable {
+        /// Connections at once; more are closed at once.
+        package var connections = 64
+        package var bodyBytes = 16 << 20
+        /// From the first byte's chance to the end of the body, and the longest wait for the next request.
+        package var requestDeadline = Duration.seconds(15)
+
+        package init() {}
+    }
+
+    let limits: Limits
+    let answer: @Reactor (SmallRequest) async -> SmallAnswer
+    private let loop: EventLoop
+    private var socket: ListeningSocket?
+    private var connections: [ObjectIdentifier: SmallHTTPConnection] = [:]
+
+    package init(
+        loop: EventLoop,
+        limits: Limits = Limits(),
+        answer: @escaping @Reactor (SmallRequest) async -> SmallAnswer
+    ) {
+        self.loop = loop
+        self.limits = limits
+        self.answer = answer
+    }
+
+    /// Begins to accept on a listening descriptor.
+    package func start(adopting descriptor: CInt) throws(SystemError) {
+        let socket = try ListeningSocket(loop: loop, adopting: descriptor)
+        try socket.start(taker: self)
+        self.socket = socket
+    }
+
+    /// Stops accepting; what is being answered is answered.
+    package func stop() {
+        socket?.stop()
+        socket = nil
+    }
+
+    package func connectionAccepted(_ connection: AcceptedConnection, on socket: ListeningSocket) {
+        guard connections.count < limits.connections else { return connection.close() }
+        let by = PeerUser.name(of: connection.descriptor)
+        let stream = ByteStream(loop: loop, accepted: connection)
+        let made = SmallHTTPConnection(server: self, stream: stream, by: by, loop: loop)
+        connections[ObjectIdentifier(made)] = made
+        made.start()
+    }
+
+    func connectionEnded(_ connection: SmallHTTPConnection) {
+        connections[ObjectIdentifier(connection)] = nil
+    }
+}

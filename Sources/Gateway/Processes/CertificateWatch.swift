@@ -1,0 +1,59 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Crypto
+import Encodings
+
+/// Notices that certificate or key files of the configuration changed, and knows when certificates end.
+struct CertificateWatch {
+    private var versions: [String: FileVersion] = [:]
+
+    /// Remembers the present files.
+    init(_ configuration: Configuration) {
+        for path in Self.paths(configuration) { versions[path] = Files.version(path) }
+    }
+
+    /// Whether a file was written or replaced since the last look; remembers what it saw.
+    ///
+    /// A file that is missing for a moment is not a change: it is about to be replaced.
+    mutating func hasChanged() -> Bool {
+        var changed = false
+        for (path, known) in versions {
+            guard let present = Files.version(path), present != known else { continue }
+            versions[path] = present
+            changed = true
+        }
+        return changed
+    }
+
+    /// When each certificate ends, in seconds since 1970, by its file.
+    static func ends(_ configuration: Configuration) -> [(path: String, seconds: Int64)] {
+        var ends: [(path: String, seconds: Int64)] = []
+        for path in Set(pairs(configuration).map(\.certificate)).sorted() {
+            guard case .success(let bytes) = Files.read(path), let end = end(of: bytes) else { continue }
+            ends.append((path, end))
+        }
+        return ends
+    }
+
+    private static func end(of bytes: [UInt8]) -> Int64? {
+        do {
+            let blocks = try PEM.blocks(in: String(decoding: bytes, as: UTF8.self))
+            guard let first = blocks.first(where: { $0.label == "CERTIFICATE" }) else { return nil }
+            return try Certificate(der: first.bytes).validity?.notAfter
+        } catch {
+            return nil
+        }
+    }
+
+    private static func paths(_ configuration: Configuration) -> [String] {
+        pairs(configuration).flatMap { [$0.certificate, $0.key] }
+    }
+
+    private static func pairs(_ configuration: Configuration) -> [CertificateSettings] {
+        configuration.listeners.flatMap { listener -> [CertificateSettings] in
+            guard case .tls(let tls) = listener.traffic else { return [] }
+            return tls.certificates
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Glibc
+import Store
+import Telemetry
+import Transport
+
+/// The child with the control role.
+enum ControlProcess {
+    static func run(_ order: ChildOrder, environment: [String: String]) throws(ProcessFault) -> Int32 {
+        let log = Log(format: LogFormat.chosen(environment), role: "control")
+        let paths = StatePaths(directory: order.stateDirectory)
+        let configuration = try ConfigurationLoading.load(order.configuration, environment: environment)
+        let endpoint = try RedisEndpoint.configured(configuration.state, paths)
+        let keys = try KeyMaterial.load(paths, configuration.secrets)
+        let slots: ControlSlots
+        do {
+            slots = try ControlSlots(paths, workers: order.workers)
+        } catch {
+            throw ProcessFault(error.description)
+        }
+        guard let admin = order.admin else { throw ProcessFault("control got no admin socket") }
+        Reactor.installGlobalHook()
+        var fault: ProcessFault?
+        Reactor.run { loop in
+            do throws(ProcessFault) {
+                let receiver = MessageReceiver()
+                let link = SupervisorStream(loop: loop, descriptor: order.channel) { receiver.hear($0) }
+                let role = ControlRole(
+                    configuration,
+                    path: order.configuration,
+                    workers: order.workers,
+                    slots: slots,
+                    endpoint: endpoint,
+                    peppers: try keys.ring(),
+                    link: link,
+                    loop: loop,
+                    environment: environment,
+                    log: log
+                )
+                receiver.hear = { role.heard($0) }
+                link.start()
+                try role.start(admin: admin, metrics: order.metrics)
+            } catch {
+                fault = error
+                loop.stop()
+            }
+        }
+        if let fault { throw fault }
+        return 0
+    }
+}
+
+/// Lets a link be made before the role that hears it.
+@Reactor
+final class MessageReceiver {
+    var hear: @Reactor (ProcessMessage) -> Void = { _ in }
+}
+
+/// Loads the file in a child: the supervisor has checked it, so a fault here is one of rights or of a file changed since.
+enum ConfigurationLoading {
+    static func load(_ path: String, environment: [String: String]) throws(ProcessFault) -> Configuration {
+        do {
+            return try Configuration.load(path: path, environment: environment, check: CertificateFiles.problem)
+        } catch {
+            throw ProcessFault(error.problems.map(\.description).joined(separator: "\n"))
+        }
+    }
+}

@@ -1,0 +1,249 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+import Glibc
+import Store
+import Telemetry
+import Transport
+
+/// The control role: the admin and metrics listeners, reloads, and the sums over all processes.
+///
+/// Isolated to the Reactor.
+@Reactor
+final class ControlRole: GatewayControl {
+    let loop: EventLoop
+    let log: Log
+    let path: String
+    let environment: [String: String]
+    let workers: Int
+    private(set) var configuration: Configuration
+    private let slots: ControlSlots
+    private let metrics: ControlMetrics
+    private let redis: RedisConnection
+    private let link: any SupervisorLink
+    private let startedAt = Timestamp.now().milliseconds
+    private var takenAt: Int64
+    private var refusedAt: Int64?
+    private var reloads = PendingReload()
+    private var processWaiters: [ReplyWaiter<[ProcessStatus]>] = []
+    private var watch: CertificateWatch
+    private var isDraining = false
+    private var redisProblem: String?
+    private lazy var adminServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerAdmin($0) }
+    private lazy var metricsServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerMetrics($0) }
+    private lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
+    private lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
+    private let routes: AdminRoutes
+
+    private static let certificateInterval = Duration.seconds(10)
+    private static let redisInterval = Duration.seconds(10)
+    /// Longer than reading a file and its certificates takes on a busy machine.
+    private static let reloadDeadline = Duration.seconds(10)
+
+    init(
+        _ configuration: Configuration,
+        path: String,
+        workers: Int,
+        slots: ControlSlots,
+        endpoint: RedisEndpoint,
+        peppers: PepperRing,
+        link: any SupervisorLink,
+        loop: EventLoop,
+        environment: [String: String],
+        log: Log
+    ) {
+        self.configuration = configuration
+        self.path = path
+        self.workers = workers
+        self.slots = slots
+        self.metrics = ControlMetrics(slots.own)
+        self.link = link
+        self.loop = loop
+        self.environment = environment
+        self.log = log
+        self.takenAt = startedAt
+        self.watch = CertificateWatch(configuration)
+        self.redis = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "control"))
+        let registry = RegistryStore(connection: redis, loop: loop)
+        let bridge = ControlBridge()
+        self.routes = AdminRoutes(registry: registry, peppers: peppers, gateway: bridge) {
+            Timestamp.now().milliseconds
+        }
+        bridge.role = self
+        metrics.took(configuration, at: takenAt)
+    }
+
+    /// Begins to serve the listeners.
+    func start(admin: CInt, metrics: CInt?) throws(ProcessFault) {
+        do {
+            redis.start()
+            try adminServer.start(adopting: admin)
+            if let metrics { try metricsServer.start(adopting: metrics) }
+        } catch {
+            throw ProcessFault("control cannot listen: \(error)")
+        }
+        certificateTimer.arm(after: Self.certificateInterval)
+        redisTimer.arm(after: .milliseconds(200))
+        link.send(.serving)
+    }
+
+    // MARK: Messages
+
+    func heard(_ message: ProcessMessage) {
+        switch message {
+        case .checkConfiguration:
+            Task { @Reactor in _ = await reload() }
+        case .workerTook(let worker, let number, let fault):
+            reloads.took(worker: worker, number, fault: fault)
+        case .processes(let json):
+            let processes = ProcessStatus.list(json, connections: slots.connections())
+            for waiter in processWaiters { waiter.finish(processes) }
+            processWaiters = []
+        case .drain:
+            isDraining = true
+        case .serving, .takeConfiguration, .took, .askProcesses, .reload, .adopt, .release, .reopenLogs:
+            break
+        }
+    }
+
+    // MARK: Reload
+
+    /// Checks the file with the code of `check`; only a file without a problem reaches the workers.
+    func reload() async -> ReloadOutcome {
+        let outcome = await takeFile()
+        switch outcome {
+        case .taken(let workers):
+            log.info("configuration taken", ["file": path, "workers": "\(workers)"])
+            refusedAt = nil
+            takenAt = Timestamp.now().milliseconds
+            metrics.took(configuration, at: takenAt)
+        case .refused(let problems), .partly(let problems):
+            for problem in problems { log.error("configuration refused", ["problem": problem]) }
+            refusedAt = Timestamp.now().milliseconds
+            metrics.refused()
+        }
+        watch = CertificateWatch(configuration)
+        return outcome
+    }
+
+    private func takeFile() async -> ReloadOutcome {
+        let fresh: Configuration
+        do {
+            fresh = try Configuration.load(path: path, environment: environment, check: CertificateFiles.problem)
+        } catch {
+            return .refused(error.problems.map(\.description))
+        }
+        let fixed = RestartOnly.changes(from: configuration, to: fresh)
+        guard fixed.isEmpty else { return .refused(fixed.map { "\(path): \($0)" }) }
+        let waiter = reloads.begin(workers: workers, loop: loop)
+        link.send(.takeConfiguration(reloads.number))
+        guard let faults = await waiter.value(within: Self.reloadDeadline) else {
+            return .partly(["no answer from every worker in \(Self.reloadDeadline)"])
+        }
+        guard faults.isEmpty else { return .partly(faults) }
+        configuration = fresh
+        return .taken(workers: workers)
+    }
+
+    private func lookAtCertificates() {
+        defer { certificateTimer.arm(after: Self.certificateInterval) }
+        guard watch.hasChanged() else { return }
+        log.info("certificate files changed")
+        Task { @Reactor in _ = await reload() }
+    }
+
+    // MARK: State
+
+    func processes() async -> [ProcessStatus]? {
+        let waiter = ReplyWaiter<[ProcessStatus]>(loop: loop)
+        processWaiters.append(waiter)
+        link.send(.askProcesses)
+        return await waiter.value(within: .seconds(2))
+    }
+
+    var configurationStatus: ConfigurationStatus {
+        ConfigurationStatus(
+            path: path,
+            redis: redisText,
+            startedAt: startedAt,
+            takenAt: takenAt,
+            refusedAt: refusedAt
+        )
+    }
+
+    func unreadyReasons() -> [String] {
+        if isDraining { return ["draining"] }
+        var reasons: [String] = []
+        if slots.workersServing() == 0 { reasons.append("no worker serves yet") }
+        if slots.workersWithRedis() == 0 { reasons.append("no worker reaches Redis") }
+        if let redisProblem { reasons.append(redisProblem) }
+        return reasons
+    }
+
+    private var redisText: String {
+        let kind: String
+        switch configuration.state.redis {
+        case .embedded: kind = "embedded"
+        case .server: kind = "external"
+        }
+        return "\(kind), \(redis.isReady ? "connected" : "not connected")"
+    }
+
+    private func lookAtRedis() {
+        redisTimer.arm(after: redis.isReady ? Self.redisInterval : .milliseconds(500))
+        guard redis.isReady else { return }
+        Task { @Reactor in
+            do throws(StoreError) {
+                redisProblem = try await RedisRequirements.problem(of: redis)?.description
+            } catch {
+                // The connection says so itself.
+                redisProblem = nil
+            }
+        }
+    }
+
+    // MARK: Listeners
+
+    private func answerAdmin(_ request: SmallRequest) async -> SmallAnswer {
+        let answer: AdminAnswer
+        switch AdminRequest.read(request) {
+        case .success(let request): answer = await routes.answer(request)
+        case .failure(let problem): answer = problem.answer
+        }
+        var writer = JSONWriter()
+        writer.value(answer.body)
+        return SmallAnswer(status: answer.status, contentType: "application/json", body: writer.bytes + [0x0A])
+    }
+
+    private func answerMetrics(_ request: SmallRequest) async -> SmallAnswer {
+        guard request.method == "GET" || request.method == "HEAD" else { return .text(405, "GET only\n") }
+        switch request.path {
+        case "/metrics":
+            let text = slots.exposition()
+            return SmallAnswer(status: 200, contentType: "text/plain; version=0.0.4", body: Array(text.utf8))
+        case "/livez":
+            return .text(200, "ok\n")
+        case "/readyz":
+            let reasons = unreadyReasons()
+            return reasons.isEmpty ? .text(200, "ok\n") : .text(503, reasons.map { "\($0)\n" }.joined())
+        default:
+            return .text(404, "there are /metrics, /livez and /readyz\n")
+        }
+    }
+}
+
+/// Breaks the circle between the role and its routes.
+@Reactor
+private final class ControlBridge: GatewayControl {
+    weak var role: ControlRole?
+
+    func reload() async -> ReloadOutcome { await role?.reload() ?? .refused(["control is ending"]) }
+    func processes() async -> [ProcessStatus]? { await role?.processes() }
+    func unreadyReasons() -> [String] { role?.unreadyReasons() ?? ["control is ending"] }
+
+    var configurationStatus: ConfigurationStatus {
+        role?.configurationStatus ?? ConfigurationStatus(path: "", redis: "", startedAt: 0, takenAt: 0)
+    }
+}

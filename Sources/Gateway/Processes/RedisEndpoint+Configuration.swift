@@ -1,0 +1,26 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Store
+
+extension RedisEndpoint {
+    /// Where the configured Redis is.
+    static func configured(_ state: StateSettings, _ paths: StatePaths) throws(ProcessFault) -> RedisEndpoint {
+        switch state.redis {
+        case .embedded:
+            return try RedisProcess.prepared(paths).endpoint
+        case .server(let settings):
+            let address: RedisEndpoint.Address
+            switch settings.address {
+            case .tcp(let host, let port): address = .tcp(host: host, port: port, isTLS: settings.usesTLS)
+            case .unix(let path): address = .unix(path: path)
+            }
+            return RedisEndpoint(
+                address: address,
+                user: settings.user,
+                password: settings.password.map { RedisPassword(String(decoding: $0.bytes, as: UTF8.self)) },
+                database: settings.database
+            )
+        }
+    }
+}
