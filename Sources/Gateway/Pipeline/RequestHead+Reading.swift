@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Credentials
 import HTTP
 import Store
@@ -32,11 +33,36 @@ extension RequestHead {
         return bytes.text
     }
 
+    /// The authority as text, off the hot path.
+    var authorityText: String {
+        let bytes = authority
+        return bytes.text
+    }
+
     /// The host the request is for, without its port, off the hot path.
     var hostText: String {
         let authority = authority
         let host = authority.extracting(Authority(authority)?.host ?? 0..<0)
         return host.text
+    }
+
+    /// Applies a path policy; appends the form to forward, or says why the path is refused.
+    func applyPathPolicy(_ policy: HTTP.PathPolicy, into form: inout ByteBuffer) -> PathProblem? {
+        do throws(PathProblem) {
+            try policy.apply(to: path, into: &form)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Whether the path is exactly what `form` holds.
+    func pathEquals(_ form: borrowing ByteBuffer) -> Bool {
+        let path = path
+        let other = form.bytes
+        guard path.count == other.count else { return false }
+        for index in path.indices where path[index] != other[index] { return false }
+        return true
     }
 
     /// The key id inside a well-formed `X-Api-Key`.

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Credentials
 import HTTP
 import Limits
@@ -34,9 +35,7 @@ extension RequestPipeline {
 
     /// What the route says of the request's form: its path, its size, its protocol.
     private func checkForm(_ exchange: Exchange, _ route: Route) -> Step {
-        if let doubt = PathDoubt.of(exchange.request.path, route.settings.paths) {
-            return refuse(exchange, Refusal(.badRequest, reason: doubt))
-        }
+        if route.settings.paths != .raw, let step = checkPath(exchange, route) { return step }
         if case .length(let length) = exchange.request.framing, length > UInt64(route.settings.body.bytes) {
             return refuse(exchange, route.bodyTooLarge)
         }
@@ -44,6 +43,24 @@ extension RequestPipeline {
             return refuse(exchange, Refusal(.badRequest, reason: "websocket_not_allowed"))
         }
         return .proceed
+    }
+
+    /// One form of the path is judged and forwarded (B76): a path that has to be rewritten is matched again by its new
+    /// form, and a form that belongs to another route is refused, because that route's rules were not asked.
+    private func checkPath(_ exchange: Exchange, _ route: Route) -> Step? {
+        scratch.removeAll()
+        if let problem = exchange.request.applyPathPolicy(route.settings.paths, into: &scratch) {
+            return refuse(
+                exchange,
+                Refusal(.badRequest, reason: problem.rawValue, nextSteps: ["Send the path in its plain form."])
+            )
+        }
+        guard route.settings.paths == .normalise, !exchange.request.pathEquals(scratch) else { return nil }
+        guard scratch.withBytes({ route.matches(path: $0, method: exchange.request.methodText.utf8.span) }) else {
+            return refuse(exchange, Refusal(.badRequest, reason: "path_leaves_route"))
+        }
+        exchange.facts.rewrittenPath = scratch.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+        return nil
     }
 
     private func redirect(_ exchange: Exchange, to port: UInt16) -> Step {

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Credentials
 import HTTP
 import Limits
@@ -31,6 +32,8 @@ final class RequestPipeline {
 
     unowned let worker: Worker
     var waiting = WaitingExchanges()
+    /// Holds one path at a time while its policy looks at it.
+    var scratch = ByteBuffer()
     let failures = FailureBudget()
 
     init(worker: Worker) {

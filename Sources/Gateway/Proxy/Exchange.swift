@@ -154,6 +154,10 @@ final class Exchange {
         guard stage != .finished, stage != .idle else { return }
         facts.clientFailure = reason
         if stage == .leasing { facts.upstreamPool?.withdraw(self) }
+        if stage == .relaying {
+            upstream?.endRelay()
+            upstream = nil
+        }
         detachUpstream(keep: false)
         finish()
     }
@@ -187,7 +191,9 @@ final class Exchange {
     /// No connection could be had; another endpoint is tried while nothing was sent (it is safe for any method).
     func upstreamUnavailable(_ failure: UpstreamFailure, at endpoint: UpstreamEndpoint?) {
         guard stage == .leasing else { return }
-        if let endpoint, attempts < UpstreamRetry.connectAttempts {
+        if let endpoint, attempts < UpstreamRetry.connectAttempts,
+            facts.upstreamPool?.hasAlternative(to: endpoint) == true
+        {
             triedEndpoint = endpoint
             return lease(fresh: false)
         }
@@ -245,8 +251,14 @@ final class Exchange {
             lease(fresh: true)
         case .sending, .leasing:
             fail(failure)
-        case .answering, .relaying:
+        case .answering:
             facts.upstreamFailure = failure
+            facts.outcome = .failed
+            client?.abort()
+            finish()
+        case .relaying:
+            // Either side may end a relay; only a timeout is a fault.
+            if failure != .closedEarly { facts.upstreamFailure = failure }
             client?.abort()
             finish()
         case .idle, .judging, .finished:

@@ -11,6 +11,8 @@ struct ExchangeFacts {
     var connection: ClientConnectionFacts?
     var route: Route?
     var phase = RequestPipeline.Phase.matchRoute
+    /// The path as it is forwarded, where the route's policy brought it to another form.
+    var rewrittenPath: [UInt8]?
     var decision = DecisionID(process: 0, number: 0)
 
     /// The client's address: the peer, or what a trusted proxy says (B21).

@@ -72,6 +72,7 @@ extension HTTP1Downstream {
             stream.outbound.append(bytes)
         }
         stream.outboundAppended()
+        if stream.isCongested, timeout != .writeTimedOut || !timer.isArmed { armForWriting() }
     }
 
     func sendEnd(_ exchange: Exchange, trailers: borrowing FieldTable) {
@@ -109,6 +110,7 @@ extension HTTP1Downstream {
     }
 
     func streamDrained(_ stream: ByteStream) {
+        if timeout == .writeTimedOut { timer.cancel() }
         if state == .exchanging || state == .relaying { exchange?.clientDrained() }
     }
 }

@@ -40,7 +40,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     var closesAfterAnswer = false
     private var requests = 0
     private var isProcessing = false
-    private var timeout = ClientFailure.idleTimedOut
+    private(set) var timeout = ClientFailure.idleTimedOut
+    private var unsentAtArming = 0
     let timer: LoopTimer
 
     init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
@@ -214,6 +215,9 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
             if let exchange { refuse(.unexpectedEnd, exchange) }
         case .bodyTimedOut where state == .exchanging:
             if let exchange { bodyViolated(.unexpectedEnd, exchange) }
+        case .writeTimedOut where stream.outboundCount < unsentAtArming:
+            // Slow, but it takes something.
+            armForWriting()
         case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut, .writeTimedOut:
             fail(timeout)
         }
@@ -222,6 +226,12 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     func arm(_ delay: Duration, _ failure: ClientFailure) {
         timeout = failure
         timer.arm(after: delay)
+    }
+
+    /// A client that takes nothing for the idle time is cut off; every byte it takes gives it more.
+    func armForWriting() {
+        unsentAtArming = stream.outboundCount
+        arm(times.idle, .writeTimedOut)
     }
 
     // MARK: Ending

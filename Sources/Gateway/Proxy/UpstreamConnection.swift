@@ -101,8 +101,7 @@ final class UpstreamConnection: StreamOwner {
         keepsAlive = true
         UpstreamRequest.write(exchange, endpointAuthority: endpoint.authority, to: &stream.outbound)
         stream.outboundAppended()
-        timeout = .firstByteTimedOut
-        armTimer(exchange.facts.timeouts.firstByte, exchange)
+        armTimer(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange)
     }
 
     /// Whether the exchange should stop reading from its client for now.
@@ -118,7 +117,7 @@ final class UpstreamConnection: StreamOwner {
         }
         stream.outboundAppended()
         // An upload that moves is not late.
-        if state == .awaitingHead { armTimer(exchange.facts.timeouts.firstByte, exchange) }
+        if state == .awaitingHead { armTimer(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange) }
     }
 
     /// The request's body is complete.
@@ -133,7 +132,7 @@ final class UpstreamConnection: StreamOwner {
         guard let stream, let exchange else { return }
         stream.outbound.append(bytes)
         stream.outboundAppended()
-        armTimer(exchange.facts.timeouts.idle, exchange)
+        armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
     }
 
     func streamDrained(_ stream: ByteStream) {
@@ -160,6 +159,17 @@ final class UpstreamConnection: StreamOwner {
     func abandon() {
         exchange = nil
         close()
+    }
+
+    /// The client's side of a relay has ended: what it sent still goes out.
+    func endRelay() {
+        guard state != .closed else { return }
+        exchange = nil
+        state = .closed
+        timer.cancel()
+        stream?.closeAfterFlush()
+        stream = nil
+        pool.closed(self)
     }
 
     /// Ends the connection without telling an exchange.
@@ -214,10 +224,14 @@ final class UpstreamConnection: StreamOwner {
     }
 
     /// Arms for `delay`, but never beyond the exchange's total time.
-    func armTimer(_ delay: Duration, _ exchange: Exchange) {
+    func armTimer(_ delay: Duration, _ failure: UpstreamFailure, _ exchange: Exchange) {
         let instant = pool.loop.now.advanced(by: delay)
-        guard let end = exchange.facts.deadline, end < instant else { return timer.arm(at: instant) }
-        timeout = .totalTimedOut
-        timer.arm(at: end)
+        if let end = exchange.facts.deadline, end < instant {
+            timeout = .totalTimedOut
+            timer.arm(at: end)
+        } else {
+            timeout = failure
+            timer.arm(at: instant)
+        }
     }
 }

@@ -52,6 +52,11 @@ final class UpstreamPool {
         connect(to: endpoint, for: exchange)
     }
 
+    /// Whether a failed connect could go better elsewhere: at another endpoint, or another address of the same name.
+    func hasAlternative(to endpoint: UpstreamEndpoint) -> Bool {
+        endpoints.count > 1 || endpoint.addresses.count > 1
+    }
+
     /// The exchange no longer waits: its client went away or its time ran out.
     func withdraw(_ exchange: Exchange) {
         if let index = waiting.firstIndex(where: { $0 === exchange }) { waiting.remove(at: index) }

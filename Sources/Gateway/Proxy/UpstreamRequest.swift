@@ -24,6 +24,7 @@ enum UpstreamRequest {
         let keepsHost = route.settings.forward.keepsHost
         exchange.request.appendStart(
             host: keepsHost ? nil : endpointAuthority,
+            path: exchange.facts.rewrittenPath,
             skipping: route.withheldFields,
             to: &buffer
         )
@@ -70,8 +71,20 @@ enum UpstreamRequest {
 
 extension RequestHead {
     /// The request line, `Host` and the fields that pass.
-    fileprivate func appendStart(host: [UInt8]?, skipping withheld: KnownFieldSet, to buffer: inout ByteBuffer) {
-        if let host {
+    fileprivate func appendStart(
+        host: [UInt8]?,
+        path: [UInt8]?,
+        skipping withheld: KnownFieldSet,
+        to buffer: inout ByteBuffer
+    ) {
+        if var rewritten = path {
+            if let query {
+                rewritten.append(UInt8(ascii: "?"))
+                for index in query.indices { rewritten.append(query[index]) }
+            }
+            let name = host ?? Array(authorityText.utf8)
+            HeadWriter.appendRequest(self, target: rewritten.span, host: name.span, skipping: withheld, to: &buffer)
+        } else if let host {
             HeadWriter.appendRequest(self, target: target, host: host.span, skipping: withheld, to: &buffer)
         } else {
             HeadWriter.appendRequest(self, target: target, host: authority, skipping: withheld, to: &buffer)
