@@ -87,7 +87,7 @@ extension RequestHead {
     }
 
     /// RFC 9110 10.1.1: `100-continue` is the only expectation there is, and HTTP/1.0 has none.
-    private mutating func readExpectation() throws(HTTPViolation) {
+    mutating func readExpectation() throws(HTTPViolation) {
         guard let value = fields.first(.expect), version != .http10 else { return }
         guard !fields.isRepeated(.expect), value.equalsIgnoringCase("100-continue") else {
             throw .expectationFailed

@@ -1,0 +1,26 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// Why a stream or a connection ended (RFC 9113 7).
+package struct HTTP2ErrorCode: RawRepresentable, Sendable, Hashable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// All is well.
+    package static let noError = HTTP2ErrorCode(rawValue: 0)
+    /// The peer broke the protocol.
+    package static let protocolError = HTTP2ErrorCode(rawValue: 1)
+    /// We failed.
+    package static let internalError = HTTP2ErrorCode(rawValue: 2)
+    /// Nothing was done about the stream: it may be sent again.
+    package static let refusedStream = HTTP2ErrorCode(rawValue: 7)
+    /// Nobody waits for the stream any more.
+    package static let cancel = HTTP2ErrorCode(rawValue: 8)
+    /// The peer does too much.
+    package static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
+    /// The request needs HTTP/1.1.
+    package static let http11Required = HTTP2ErrorCode(rawValue: 13)
+}

@@ -1,0 +1,276 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Buffers
+
+/// One HTTP/2 connection without its socket: bytes in, events out; commands in, bytes out.
+///
+/// After `receive` take all events; after commands, `send` what there is to send. Time comes in with the bytes. Owned
+/// by one connection and isolated to whatever that is isolated to.
+package final class HTTP2Session {
+    /// Which end of the connection this is.
+    package enum Role: Sendable {
+        case server, client
+    }
+
+    package let role: Role
+    let settings: HTTP2Settings
+    let frames: NghttpSession
+    var budgets: HTTP2Budgets
+    /// What the peer did too much of, once it did.
+    package internal(set) var flood: HTTP2Flood?
+    var streams: [Int32: HTTP2Stream] = [:]
+    /// The stream looked up last: fields and data come in runs.
+    var latest: HTTP2Stream?
+    var spare: [HTTP2Stream] = []
+    private var events: [HTTP2Event] = []
+    private var nextIndex = 0
+    private var block = HeaderBlock()
+    var now: UInt64 = 0
+    var blockBytes = 0
+    var continuationCount = 0
+    /// The last stream that is served, once that is decided.
+    var lastTaken = Int32.max
+    /// Streams we reset ourselves, so that the library's own resets can be told from them.
+    var ownResets: Set<Int32> = []
+
+    /// The most streams kept for reuse by one connection.
+    private static let mostSpare = 8
+
+    /// A connection at its start, whose preface is the first thing to send; nil only without memory.
+    package init?(_ role: Role, settings: HTTP2Settings = HTTP2Settings()) {
+        guard let frames = NghttpSession(isServer: role == .server, settings: settings) else { return nil }
+        self.role = role
+        self.settings = settings
+        self.frames = frames
+        budgets = settings.budgets
+        frames.owner = self
+    }
+
+    // MARK: Bytes
+
+    /// Takes all of `bytes`; on a throw send what there is to send and close.
+    package func receive(_ bytes: Span<UInt8>, now nanoseconds: UInt64) throws(HTTP2Failure) {
+        now = nanoseconds
+        let isWhole = frames.receive(bytes)
+        if let flood {
+            frames.terminate(.enhanceYourCalm)
+            throw .flood(flood)
+        }
+        guard isWhole else { throw .broken }
+    }
+
+    /// Appends what is to be sent to `buffer`, stopping soon after it holds `limit` bytes.
+    package func send(into buffer: inout ByteBuffer, limit: Int) throws(HTTP2Failure) {
+        guard frames.send(into: &buffer, limit: limit) else { throw .broken }
+        // Resets that the library had to send count when they leave.
+        if let flood { throw .flood(flood) }
+    }
+
+    /// Whether `send` would produce anything.
+    package var hasOutput: Bool { frames.wantsWrite }
+
+    /// Whether both sides are done and the socket can be closed.
+    package var isOver: Bool { !frames.wantsRead && !frames.wantsWrite }
+
+    /// The next thing that happened; nil when all has been told.
+    package func nextEvent() -> HTTP2Event? {
+        while nextIndex < events.count {
+            let event = events[nextIndex]
+            nextIndex += 1
+            // Bytes that were taken or thrown away since are no news.
+            if case .data(let stream) = event, stream.inbound.isEmpty { continue }
+            return event
+        }
+        events.removeAll(keepingCapacity: true)
+        nextIndex = 0
+        return nil
+    }
+
+    func tell(_ event: HTTP2Event) {
+        events.append(event)
+    }
+
+    // MARK: Streams
+
+    /// The streams that are open.
+    package var streamCount: Int { streams.count }
+
+    /// How many more streams the peer lets a client open now.
+    package var room: Int { max(0, frames.peerConcurrentStreams - streams.count) }
+
+    func stream(_ id: Int32) -> HTTP2Stream? {
+        if let latest, latest.id == id { return latest }
+        latest = streams[id]
+        return latest
+    }
+
+    func open(_ id: Int32) -> HTTP2Stream {
+        let stream = spare.popLast() ?? HTTP2Stream()
+        stream.id = id
+        streams[id] = stream
+        latest = stream
+        return stream
+    }
+
+    /// Takes back a closed stream for reuse; its owner forgets it.
+    package func recycle(_ stream: HTTP2Stream) {
+        precondition(stream.isClosed, "an open stream was handed back")
+        stream.reset()
+        if spare.count < Self.mostSpare { spare.append(stream) }
+    }
+
+    // MARK: Commands of a server
+
+    /// Answers with `status`, the fields of `fields` not skipped, and those of `added`.
+    ///
+    /// Where `hasBody`, bytes and an end must follow. Nothing happens on a stream that is over.
+    package func respond(
+        _ stream: HTTP2Stream,
+        status: Int,
+        fields: borrowing FieldTable,
+        skipping skipped: KnownFieldSet,
+        adding added: borrowing FieldTable,
+        hasBody: Bool
+    ) {
+        precondition(role == .server && status >= 200, "only servers answer, interim heads elsewhere")
+        guard !stream.isClosed else { return }
+        block.reset()
+        block.append(name: ":status", number: status)
+        block.append(fields, skipping: skipped)
+        block.append(added, skipping: [])
+        if !hasBody { stream.isOutboundEnded = true }
+        frames.respond(block, stream: stream.id, hasBody: hasBody)
+    }
+
+    /// Sends an interim answer before the final one.
+    package func respondInterim(
+        _ stream: HTTP2Stream,
+        status: Int,
+        fields: borrowing FieldTable,
+        skipping skipped: KnownFieldSet
+    ) {
+        precondition(role == .server && status >= 100 && status < 200 && status != 101, "not an interim status")
+        guard !stream.isClosed else { return }
+        block.reset()
+        block.append(name: ":status", number: status)
+        block.append(fields, skipping: skipped)
+        frames.respondInterim(block, stream: stream.id)
+    }
+
+    // MARK: Commands of a client
+
+    /// Opens a stream with the method of `head` and its fields not skipped; nil when a new connection is needed.
+    ///
+    /// `te: trailers` is kept where the client said so, since gRPC asks for it.
+    package func request(
+        _ head: borrowing RequestHead,
+        scheme: StaticString,
+        authority: Span<UInt8>,
+        target: Span<UInt8>,
+        skipping skipped: KnownFieldSet,
+        adding added: borrowing FieldTable,
+        hasBody: Bool
+    ) -> HTTP2Stream? {
+        precondition(role == .client, "only clients ask")
+        block.reset()
+        block.append(name: ":method", value: head.methodBytes)
+        block.append(name: ":scheme", value: "\(scheme)".utf8.span)
+        block.append(name: ":authority", value: authority)
+        block.append(name: ":path", value: target)
+        block.append(head.fields, skipping: skipped.union([.host]))
+        if head.acceptsTrailers { block.append(name: "te", value: "trailers".utf8.span) }
+        block.append(added, skipping: [])
+        guard let id = frames.request(block, hasBody: hasBody) else { return nil }
+        let stream = open(id)
+        stream.method = head.method
+        if !hasBody { stream.isOutboundEnded = true }
+        return stream
+    }
+
+    // MARK: Commands of both
+
+    /// Adds bytes to the body; keep within a limit of your own and wait for `.drained`.
+    package func write(_ bytes: Span<UInt8>, to stream: HTTP2Stream) {
+        guard !stream.isClosed, bytes.count > 0 else { return }
+        precondition(!stream.isOutboundEnded, "wrote after the end of a body")
+        stream.outbound.append(bytes)
+        if stream.outbound.count > HTTP2Stream.lowWater { stream.isAboveLowWater = true }
+        wake(stream)
+    }
+
+    /// Ends the body.
+    package func end(_ stream: HTTP2Stream) {
+        guard !stream.isClosed, !stream.isOutboundEnded else { return }
+        stream.isOutboundEnded = true
+        wake(stream)
+    }
+
+    /// Ends the body with the trailers not dropped or skipped.
+    package func end(_ stream: HTTP2Stream, trailers: borrowing FieldTable, skipping skipped: KnownFieldSet) {
+        guard !stream.isClosed, !stream.isOutboundEnded else { return }
+        stream.outboundTrailers.append(trailers, skipping: skipped)
+        stream.hasOutboundTrailers = !stream.outboundTrailers.entries.isEmpty
+        end(stream)
+    }
+
+    private func wake(_ stream: HTTP2Stream) {
+        guard stream.isDeferred else { return }
+        stream.isDeferred = false
+        frames.resume(stream.id)
+    }
+
+    /// Lets the peer send `count` more bytes: those taken from `stream.inbound` that have left.
+    package func credit(_ count: Int, of stream: HTTP2Stream) {
+        let count = min(count, stream.uncredited)
+        guard count > 0 else { return }
+        stream.uncredited -= count
+        // What a closed stream still held was credited when it closed.
+        if !stream.isClosed { frames.credit(count, stream: stream.id) }
+    }
+
+    /// Reads no more of the peer's body: the rest is thrown away, and the peer told once our answer has left.
+    package func ignoreInbound(of stream: HTTP2Stream) {
+        guard !stream.isClosed, !stream.isInboundEnded, !stream.ignoresInbound else { return }
+        stream.ignoresInbound = true
+        stream.inbound.removeAll()
+        frames.creditConnection(stream.uncredited)
+        stream.uncredited = 0
+        if stream.isOutboundSent { reset(stream, .noError) }
+    }
+
+    /// Ends the stream at once.
+    package func reset(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
+        guard !stream.isClosed else { return }
+        ownResets.insert(stream.id)
+        frames.reset(stream.id, code)
+    }
+
+    /// Asks the peer for a sign of life; `.pong` is the answer.
+    package func ping() {
+        frames.ping()
+    }
+
+    /// Tells the peer that the connection will end; streams it opens meanwhile are still served.
+    package func announceShutdown() {
+        frames.announceShutdown()
+    }
+
+    /// Takes no new streams; those under way go on, and `isOver` follows the last of them.
+    package func goAway(_ code: HTTP2ErrorCode = .noError) {
+        lastTaken = min(lastTaken, frames.goAway(code))
+    }
+
+    /// Ends the connection and all streams once the peer has been told why.
+    package func terminate(_ code: HTTP2ErrorCode) {
+        frames.terminate(code)
+    }
+}
+
+/// Why a connection must end.
+package enum HTTP2Failure: Error, Sendable, Equatable {
+    /// The peer does not speak HTTP/2, or there is no memory.
+    case broken
+    /// The peer did too much of something.
+    case flood(HTTP2Flood)
+}

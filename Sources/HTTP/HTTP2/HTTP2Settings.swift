@@ -1,0 +1,21 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// What we announce to an HTTP/2 peer, and how much we let it do.
+package struct HTTP2Settings: Sendable, Equatable {
+    /// The streams a client may have open at once (RFC 9113 6.5.2 recommends 100 at least).
+    package var concurrentStreams = 100
+    /// The bytes a peer may send on one stream before we credit some.
+    package var streamWindow = 256 * 1024
+    /// The bytes a peer may send on all streams together before we credit some: bounds what a connection can buffer.
+    package var connectionWindow = 1024 * 1024
+    /// The CONTINUATION frames of one header block; honest blocks need none or one.
+    package var continuations = 8
+    /// Limits of one header block.
+    package var heads = ParserLimits()
+    /// What the peer may cause before it is cut off.
+    package var budgets = HTTP2Budgets()
+
+    /// The settings used unless configuration says otherwise.
+    package init() {}
+}

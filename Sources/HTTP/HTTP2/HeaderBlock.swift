@@ -1,0 +1,67 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+
+/// A list of fields ready to be compressed: all bytes in one buffer, so that one borrowed pointer serves all.
+struct HeaderBlock: ~Copyable {
+    /// Where one field lies in `bytes`.
+    struct Entry: BitwiseCopyable {
+        var start: Int
+        var nameLength: Int
+        var valueLength: Int
+        /// Whether no compressor along the way may remember the value (RFC 7541 7.1.3).
+        var isSensitive: Bool
+    }
+
+    private(set) var bytes = ByteBuffer()
+    private(set) var entries: [Entry] = []
+
+    init() {}
+
+    mutating func reset() {
+        bytes.removeAll()
+        entries.removeAll(keepingCapacity: true)
+    }
+
+    mutating func append(name: StaticString, value: Span<UInt8>) {
+        let start = bytes.count
+        bytes.append(name)
+        append(value, start, name.utf8CodeUnitCount, isSensitive: false)
+    }
+
+    mutating func append(name: StaticString, number: Int) {
+        let start = bytes.count
+        bytes.append(name)
+        let length = bytes.count
+        bytes.append(decimal: number)
+        entries.append(
+            Entry(start: start, nameLength: length - start, valueLength: bytes.count - length, isSensitive: false)
+        )
+    }
+
+    /// Appends the fields that are not dropped, in `skipped`, or forbidden in HTTP/2.
+    mutating func append(_ fields: borrowing FieldTable, skipping skipped: KnownFieldSet) {
+        let skipped = skipped.union(.hopByHop)
+        for index in 0..<fields.count {
+            let known = fields.field(at: index)
+            if fields.isDropped(at: index) || skipped.contains(known) { continue }
+            let name = fields.name(at: index)
+            let start = bytes.count
+            for at in name.indices { bytes.append(name[at].asciiLowercased) }
+            append(fields.value(at: index), start, name.count, isSensitive: KnownFieldSet.secrets.contains(known))
+        }
+    }
+
+    private mutating func append(_ value: Span<UInt8>, _ start: Int, _ nameLength: Int, isSensitive: Bool) {
+        bytes.append(value)
+        entries.append(
+            Entry(start: start, nameLength: nameLength, valueLength: value.count, isSensitive: isSensitive)
+        )
+    }
+}
+
+extension KnownFieldSet {
+    /// Fields whose values are secrets.
+    static let secrets: KnownFieldSet = [.authorization, .cookie, .setCookie, .xAPIKey, .xClientAuthorization]
+}

@@ -1,0 +1,414 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import CNghttp2
+
+/// The frame layer of one HTTP/2 connection: nghttp2 behind checked Swift values.
+///
+/// Owned by one `HTTP2Session`, which hears of everything through `owner`. The library calls back only from inside
+/// `receive` and `send`; both are plain synchronous calls of the owner. The one file that knows the C library.
+@safe
+final class NghttpSession {
+    /// Which head a block of fields is.
+    enum BlockKind {
+        case request, response, later
+    }
+
+    private let session: OpaquePointer
+    private let isServer: Bool
+    /// The session that hears of frames; it owns this one and outlives every call.
+    unowned var owner: HTTP2Session?
+    /// What `send` fills.
+    fileprivate var output = ByteBuffer()
+
+    /// Nil only without memory.
+    init?(isServer: Bool, settings: HTTP2Settings) {
+        var callbacks: OpaquePointer?
+        var option: OpaquePointer?
+        guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+        defer { unsafe nghttp2_session_callbacks_del(callbacks) }
+        guard unsafe nghttp2_option_new(&option) == 0 else { return nil }
+        defer { unsafe nghttp2_option_del(option) }
+        unsafe setCallbacks(callbacks)
+        // Windows are credited when bytes have left for the other side, not when they arrive.
+        unsafe nghttp2_option_set_no_auto_window_update(option, 1)
+        // Streams that are over are not kept for the priority tree, which nobody uses.
+        unsafe nghttp2_option_set_no_closed_streams(option, 1)
+        // Ours is the limit that counts; this one is behind it.
+        unsafe nghttp2_option_set_max_continuations(option, settings.continuations + 8)
+        unsafe nghttp2_option_set_peer_max_concurrent_streams(option, 100)
+        var created: OpaquePointer?
+        let code =
+            unsafe isServer
+            ? nghttp2_session_server_new2(&created, callbacks, nil, option)
+            : nghttp2_session_client_new2(&created, callbacks, nil, option)
+        guard code == 0, let created = unsafe created else { return nil }
+        unsafe session = created
+        self.isServer = isServer
+        unsafe nghttp2_session_set_user_data(created, Unmanaged.passUnretained(self).toOpaque())
+        announce(settings)
+    }
+
+    deinit {
+        unsafe nghttp2_session_del(session)
+    }
+
+    private func announce(_ settings: HTTP2Settings) {
+        var entries = [
+            entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, isServer ? settings.concurrentStreams : 0),
+            entry(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.streamWindow),
+            entry(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.heads.fieldBytes + settings.heads.startLine),
+        ]
+        // RFC 9113 6.5.2: only a client can be pushed to.
+        if !isServer { entries.append(entry(NGHTTP2_SETTINGS_ENABLE_PUSH, 0)) }
+        unsafe entries.withUnsafeBufferPointer { entries in
+            _ = unsafe nghttp2_submit_settings(
+                session,
+                UInt8(NGHTTP2_FLAG_NONE.rawValue),
+                entries.baseAddress,
+                entries.count
+            )
+        }
+        let window = Int32(clamping: settings.connectionWindow)
+        unsafe nghttp2_session_set_local_window_size(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, window)
+    }
+
+    private func entry(_ id: nghttp2_settings_id, _ value: Int) -> nghttp2_settings_entry {
+        nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: UInt32(clamping: value))
+    }
+
+    // MARK: Bytes
+
+    /// Takes all of `bytes`; false when the connection is broken beyond answering or the owner had enough.
+    func receive(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count > 0 else { return true }
+        return unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe nghttp2_session_mem_recv(session, bytes.baseAddress, bytes.count) == bytes.count
+        }
+    }
+
+    /// Appends what is to be sent to `buffer` until it holds `limit` bytes; false when the connection is broken.
+    func send(into buffer: inout ByteBuffer, limit: Int) -> Bool {
+        swap(&output, &buffer)
+        defer { swap(&output, &buffer) }
+        while output.count < limit {
+            var start: UnsafePointer<UInt8>?
+            let count = unsafe nghttp2_session_mem_send(session, &start)
+            if count == 0 { return true }
+            guard count > 0 else { return false }
+            let block = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: start, count: count))
+            output.append(block)
+        }
+        return true
+    }
+
+    /// Whether anything is to be sent.
+    var wantsWrite: Bool { unsafe nghttp2_session_want_write(session) != 0 }
+
+    /// Whether anything more is expected from the peer.
+    var wantsRead: Bool { unsafe nghttp2_session_want_read(session) != 0 }
+
+    // MARK: Commands
+
+    /// Gives the peer room for `count` more bytes on the stream and the connection.
+    func credit(_ count: Int, stream: Int32) {
+        unsafe nghttp2_session_consume(session, stream, count)
+    }
+
+    /// Gives the peer room for `count` more bytes on the connection alone.
+    func creditConnection(_ count: Int) {
+        unsafe nghttp2_session_consume_connection(session, count)
+    }
+
+    /// Opens a stream; nil when the peer takes no more, ever.
+    func request(_ block: borrowing HeaderBlock, hasBody: Bool) -> Int32? {
+        let id = unsafe withFields(block) { fields, count in
+            guard hasBody else { return unsafe nghttp2_submit_request(session, nil, fields, count, nil, nil) }
+            var provider = unsafe dataProvider()
+            return unsafe nghttp2_submit_request(session, nil, fields, count, &provider, nil)
+        }
+        return id > 0 ? id : nil
+    }
+
+    /// Answers a stream.
+    @discardableResult
+    func respond(_ block: borrowing HeaderBlock, stream: Int32, hasBody: Bool) -> Bool {
+        unsafe withFields(block) { fields, count in
+            guard hasBody else { return unsafe nghttp2_submit_response(session, stream, fields, count, nil) }
+            var provider = unsafe dataProvider()
+            return unsafe nghttp2_submit_response(session, stream, fields, count, &provider)
+        } == 0
+    }
+
+    /// Sends an interim answer.
+    @discardableResult
+    func respondInterim(_ block: borrowing HeaderBlock, stream: Int32) -> Bool {
+        unsafe withFields(block) { fields, count in
+            unsafe nghttp2_submit_headers(
+                session,
+                UInt8(NGHTTP2_FLAG_NONE.rawValue),
+                stream,
+                nil,
+                fields,
+                count,
+                nil
+            )
+        } == 0
+    }
+
+    fileprivate func sendTrailers(_ block: borrowing HeaderBlock, stream: Int32) {
+        _ = unsafe withFields(block) { fields, count in
+            unsafe nghttp2_submit_trailer(session, stream, fields, count)
+        }
+    }
+
+    /// Tells the library that a stream which had nothing to send has something now.
+    func resume(_ stream: Int32) {
+        unsafe nghttp2_session_resume_data(session, stream)
+    }
+
+    /// Ends a stream.
+    func reset(_ stream: Int32, _ code: HTTP2ErrorCode) {
+        unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
+    }
+
+    /// Asks whether the peer is still there.
+    func ping() {
+        unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+    }
+
+    /// Says that the connection is about to end, without refusing what is under way.
+    func announceShutdown() {
+        unsafe nghttp2_submit_shutdown_notice(session)
+    }
+
+    /// Says that no stream after those already seen is taken, and which the last of them is.
+    func goAway(_ code: HTTP2ErrorCode) -> Int32 {
+        let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
+        unsafe nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, code.rawValue, nil, 0)
+        return last
+    }
+
+    /// Ends the connection as soon as the peer has been told why.
+    func terminate(_ code: HTTP2ErrorCode) {
+        unsafe nghttp2_session_terminate_session(session, code.rawValue)
+    }
+
+    /// The streams the peer lets us have open at once.
+    var peerConcurrentStreams: Int {
+        let count = unsafe nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+        return Int(clamping: count)
+    }
+
+    // MARK: Fields
+
+    private func withFields(
+        _ block: borrowing HeaderBlock,
+        _ body: (UnsafePointer<nghttp2_nv>?, Int) -> Int32
+    ) -> Int32 {
+        unsafe block.bytes.bytes.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return -1 }
+            var fields: [nghttp2_nv] = unsafe []
+            unsafe fields.reserveCapacity(block.entries.count)
+            for entry in block.entries {
+                // The library copies names and values and promises not to write.
+                let start = unsafe UnsafeMutablePointer(mutating: base + entry.start)
+                let flag = entry.isSensitive ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE
+                unsafe fields.append(
+                    nghttp2_nv(
+                        name: start,
+                        value: start + entry.nameLength,
+                        namelen: entry.nameLength,
+                        valuelen: entry.valueLength,
+                        flags: UInt8(truncatingIfNeeded: flag.rawValue)
+                    )
+                )
+            }
+            return unsafe fields.withUnsafeBufferPointer { unsafe body($0.baseAddress, $0.count) }
+        }
+    }
+
+    private func dataProvider() -> nghttp2_data_provider {
+        unsafe nghttp2_data_provider(source: nghttp2_data_source(), read_callback: dataWanted)
+    }
+}
+
+// MARK: Callbacks
+
+/// All callbacks get the session they were registered with, which is alive while it is inside a call of its own.
+private func current(_ userData: UnsafeMutableRawPointer?) -> NghttpSession? {
+    guard let userData = unsafe userData else { return nil }
+    return unsafe Unmanaged<NghttpSession>.fromOpaque(userData).takeUnretainedValue()
+}
+
+private func setCallbacks(_ callbacks: OpaquePointer?) {
+    unsafe nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, frameBegan)
+    unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, blockBegan)
+    unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, fieldReceived)
+    unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameReceived)
+    unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, dataReceived)
+    unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamClosed)
+    unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frameSent)
+    unsafe nghttp2_session_callbacks_set_send_data_callback(callbacks, sendData)
+}
+
+private let failure = Int32(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+
+private func frameBegan(
+    _: OpaquePointer?,
+    _ header: UnsafePointer<nghttp2_frame_hd>?,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let header = unsafe header?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
+    let isAllowed = owner.frameBegan(type: header.type, flags: header.flags, length: header.length)
+    return isAllowed ? 0 : failure
+}
+
+private func blockBegan(
+    _: OpaquePointer?,
+    _ frame: UnsafePointer<nghttp2_frame>?,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
+    let kind: NghttpSession.BlockKind =
+        switch unsafe frame.headers.cat {
+        case NGHTTP2_HCAT_REQUEST: .request
+        case NGHTTP2_HCAT_RESPONSE: .response
+        default: .later
+        }
+    owner.blockBegan(kind, stream: unsafe frame.hd.stream_id)
+    return 0
+}
+
+private func fieldReceived(
+    _: OpaquePointer?,
+    _ frame: UnsafePointer<nghttp2_frame>?,
+    _ name: UnsafePointer<UInt8>?,
+    _ nameLength: Int,
+    _ value: UnsafePointer<UInt8>?,
+    _ valueLength: Int,
+    _: UInt8,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame, let owner = unsafe current(userData)?.owner else { return failure }
+    let name = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: name, count: nameLength))
+    let value = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: value, count: valueLength))
+    let isAllowed = owner.fieldReceived(name, value, stream: unsafe frame.pointee.hd.stream_id)
+    return isAllowed ? 0 : failure
+}
+
+private func frameReceived(
+    _: OpaquePointer?,
+    _ frame: UnsafePointer<nghttp2_frame>?,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
+    let header = unsafe frame.hd
+    let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+    switch UInt32(header.type) {
+    case NGHTTP2_HEADERS.rawValue:
+        owner.blockEnded(stream: header.stream_id, endsStream: endsStream)
+    case NGHTTP2_DATA.rawValue:
+        if endsStream { owner.streamEnded(header.stream_id) }
+    case NGHTTP2_GOAWAY.rawValue:
+        let code = unsafe HTTP2ErrorCode(rawValue: frame.goaway.error_code)
+        owner.goAwayReceived(lastStream: unsafe frame.goaway.last_stream_id, code)
+    case NGHTTP2_PING.rawValue:
+        if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { owner.pongReceived() }
+    default:
+        break
+    }
+    return 0
+}
+
+private func dataReceived(
+    _: OpaquePointer?,
+    _: UInt8,
+    _ stream: Int32,
+    _ data: UnsafePointer<UInt8>?,
+    _ length: Int,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let owner = unsafe current(userData)?.owner else { return failure }
+    owner.dataReceived(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: data, count: length)), stream: stream)
+    return 0
+}
+
+private func streamClosed(
+    _: OpaquePointer?,
+    _ stream: Int32,
+    _ code: UInt32,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let owner = unsafe current(userData)?.owner else { return failure }
+    owner.streamClosed(stream, HTTP2ErrorCode(rawValue: code))
+    return 0
+}
+
+private func frameSent(
+    _: OpaquePointer?,
+    _ frame: UnsafePointer<nghttp2_frame>?,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
+    let header = unsafe frame.hd
+    switch UInt32(header.type) {
+    case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+        if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { owner.endSent(stream: header.stream_id) }
+    case NGHTTP2_RST_STREAM.rawValue:
+        owner.resetSent(stream: header.stream_id, HTTP2ErrorCode(rawValue: unsafe frame.rst_stream.error_code))
+    default:
+        break
+    }
+    return 0
+}
+
+/// The library asks how much of a stream's body may go into the next DATA frame.
+private func dataWanted(
+    _: OpaquePointer?,
+    _ stream: Int32,
+    _: UnsafeMutablePointer<UInt8>?,
+    _ length: Int,
+    _ flags: UnsafeMutablePointer<UInt32>?,
+    _: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int {
+    guard let session = unsafe current(userData), let stream = session.owner?.stream(stream) else {
+        return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+    }
+    let count = min(length, stream.outbound.count)
+    let isLast = stream.isOutboundEnded && count == stream.outbound.count
+    if count == 0, !isLast {
+        stream.isDeferred = true
+        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    }
+    var mark = NGHTTP2_DATA_FLAG_NO_COPY.rawValue
+    if isLast {
+        mark |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        if stream.hasOutboundTrailers {
+            mark |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+            session.sendTrailers(stream.outboundTrailers, stream: stream.id)
+        }
+    }
+    unsafe flags?.pointee |= mark
+    return count
+}
+
+/// The library has a DATA frame ready but for its content, which goes straight into the output.
+private func sendData(
+    _: OpaquePointer?,
+    _ frame: UnsafeMutablePointer<nghttp2_frame>?,
+    _ header: UnsafePointer<UInt8>?,
+    _ length: Int,
+    _: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let session = unsafe current(userData), let owner = session.owner, let frame = unsafe frame,
+        let stream = owner.stream(unsafe frame.pointee.hd.stream_id), stream.outbound.count >= length
+    else { return Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+    session.output.append(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: header, count: 9)))
+    stream.outbound.move(length, to: &session.output)
+    owner.dataSent(stream)
+    return 0
+}

@@ -1,0 +1,102 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import HTTP
+import Testing
+
+@Suite
+struct HTTP2RequestTests {
+    static func events(_ fields: [(String, String)], ends: Bool = true) throws -> [String] {
+        try RawServer(FrameBytes.start + FrameBytes.headers(fields, ends: ends)).events
+    }
+
+    /// The fields of a good request with one replaced or, without a value, left out.
+    static func changed(_ name: String, _ value: String?) -> [(String, String)] {
+        FrameBytes.get.compactMap { field in field.0 == name ? value.map { (name, $0) } : field }
+    }
+
+    @Test
+    func `a good request is told of, whole or byte by byte`() throws {
+        #expect(try Self.events(FrameBytes.get) == ["head 1", "ended 1"])
+        let bytes = FrameBytes.start + FrameBytes.headers(FrameBytes.get)
+        #expect(try RawServer(bytes, piece: 1).events == ["head 1", "ended 1"])
+    }
+
+    @Test(arguments: [
+        (":path", "/a#b"), (":path", "/\u{e9}"), (":path", "a"), (":path", "*"), (":authority", "u@a"),
+        (":authority", "a b"),
+        (":authority", "a,b"), (":method", "G T"), (":scheme", "gopher"), (":path", nil), (":authority", nil),
+        (":method", "CONNECT"), (":path", "/a b"), (":path", ""), (":method", ""), (":path", "/a\r\nX: y"),
+    ])
+    func `pseudo fields that an upstream could misread never become a request`(_ name: String, _ value: String?) throws
+    {
+        let events = try Self.events(Self.changed(name, value))
+        #expect(!events.contains("head 1"), "\(events)")
+    }
+
+    @Test(arguments: [
+        ("connection", "close"), ("transfer-encoding", "chunked"), ("upgrade", "h2c"), ("keep-alive", "x"),
+        ("proxy-connection", "x"), ("te", "gzip"), ("X-Upper", "x"), ("x y", "z"), ("x", "a\r\nb"), ("x", "a\0b"),
+        ("", "x"), ("host", "b.test"), ("content-length", "5"), ("content-length", "x"), (":path", "/b"),
+        ("expect", "200-ok"),
+    ])
+    func `fields that an upstream could misread never become a request`(_ name: String, _ value: String) throws {
+        let events = try Self.events(FrameBytes.get + [(name, value)])
+        #expect(!events.contains("head 1"), "\(events)")
+    }
+
+    @Test
+    func `Host alone will do, and may repeat the authority`() throws {
+        #expect(try Self.events(Self.changed(":authority", nil) + [("host", "a.test")]) == ["head 1", "ended 1"])
+        #expect(try Self.events(FrameBytes.get + [("host", "A.test")]) == ["head 1", "ended 1"])
+    }
+
+    @Test
+    func `crumbs of a cookie are one field`() throws {
+        let pair = try SessionPair()
+        let bytes =
+            FrameBytes.start
+            + FrameBytes.headers(FrameBytes.get + [("cookie", "a=1"), ("x", "y"), ("cookie", "b=2")])
+        try pair.server.receive(bytes.span, now: 0)
+        guard case .head(let stream) = pair.server.nextEvent() else {
+            Issue.record("no request")
+            return
+        }
+        #expect(lines(stream.request.fields) == ["x: y", "cookie: a=1; b=2"])
+        let isRepeated = stream.request.fields.isRepeated(.cookie)
+        #expect(!isRepeated)
+    }
+
+    @Test
+    func `a body that is shorter or longer than its length is cut off`() throws {
+        let head = FrameBytes.headers(
+            Self.changed(":method", "POST") + [("content-length", "5")],
+            ends: false
+        )
+        for body in ["1234", "123456"] {
+            let data = FrameBytes.frame(0, flags: 1, stream: 1, latin1(body))
+            let server = try RawServer(FrameBytes.start + head + data)
+            #expect(!server.events.contains("ended 1"), "\(server.events)")
+            #expect(server.events.last == "closed 1 1")
+        }
+        let data = FrameBytes.frame(0, flags: 1, stream: 1, latin1("12345"))
+        #expect(try RawServer(FrameBytes.start + head + data).events == ["head 1", "data 1", "ended 1"])
+    }
+
+    @Test
+    func `heads beyond the limits are answered, not stored`() throws {
+        let many = (0..<120).map { ("x-\($0)", "y") }
+        #expect(try Self.events(FrameBytes.get + many) == ["refused 1 too_many_fields"])
+        let path = "/" + String(repeating: "a", count: 9000)
+        #expect(try Self.events(Self.changed(":path", path)) == ["refused 1 start_line_too_long"])
+    }
+
+    @Test
+    func `a body after a refused head is not kept`() throws {
+        let many = (0..<120).map { ("x-\($0)", "y") }
+        let bytes =
+            FrameBytes.start + FrameBytes.headers(Self.changed(":method", "POST") + many, ends: false)
+            + FrameBytes.frame(0, flags: 1, stream: 1, latin1("12345"))
+        #expect(try RawServer(bytes).events == ["refused 1 too_many_fields"])
+    }
+}

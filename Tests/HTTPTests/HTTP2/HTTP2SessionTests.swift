@@ -1,0 +1,240 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import HTTP
+import Testing
+
+@Suite
+struct HTTP2SessionTests {
+    @Test(arguments: [Int.max, 1, 7])
+    func `a request and its answer cross whole`(_ piece: Int) throws {
+        let pair = try SessionPair()
+        pair.piece = piece
+        let stream = try pair.request(
+            "POST /a?b HTTP/1.1\r\nHost: a.test\r\nX-One: 1\r\nConnection: x-two\r\nX-Two: 2\r\nTE: trailers\r\n"
+                + "Authorization: Bearer x\r\n\r\n",
+            hasBody: true
+        )
+        pair.client.write("hello".utf8.span, to: stream)
+        pair.client.end(stream, trailers: table([("x-sum", "9"), ("host", "b.test")]), skipping: [])
+        pair.onServer = { _, event in
+            if case .ended(let stream) = event {
+                pair.respond(stream, 200, [("Content-Type", "text/plain")], body: "world")
+            }
+        }
+        pair.run()
+        #expect(pair.failure == nil)
+        #expect(pair.serverEvents == ["head 1", "data 1", "ended 1", "closed 1 0"])
+        #expect(pair.clientEvents == ["head 1", "data 1", "ended 1", "closed 1 0"])
+        let answer = stream.response.status
+        #expect(answer == 200)
+        #expect(lines(stream.response.fields) == ["content-type: text/plain"])
+        #expect(text(stream.inbound) == "world")
+    }
+
+    @Test
+    func `the server sees what was asked, and trailers that may not be are marked`() throws {
+        let pair = try SessionPair()
+        let stream = try pair.request(
+            "POST /a?b HTTP/1.1\r\nHost: a.test\r\nX-One: 1\r\nTE: trailers, x\r\nCookie: a=1\r\n\r\n",
+            hasBody: true,
+            adding: [("Sallyport-App", "app_1")]
+        )
+        pair.client.write("hello".utf8.span, to: stream)
+        pair.client.end(stream, trailers: table([("x-sum", "9"), ("authorization", "x")]), skipping: [])
+        var head: RequestSnapshot?
+        var body = ""
+        var trailers: [String] = []
+        pair.onServer = { _, event in
+            if case .head(let stream) = event { head = RequestSnapshot(stream.request) }
+            if case .ended(let stream) = event {
+                body = text(stream.inbound)
+                trailers = lines(stream.trailers)
+            }
+        }
+        pair.run()
+        #expect(head?.method == .post && head?.target == "/a?b" && head?.path == "/a" && head?.query == "b")
+        #expect(head?.authority == "a.test" && head?.framing == .chunked && head?.keepsAlive == true)
+        #expect(head?.lines == ["x-one: 1", "te: trailers", "sallyport-app: app_1", "cookie: a=1"])
+        #expect(body == "hello")
+        #expect(trailers == ["x-sum: 9", "-authorization: x"])
+    }
+
+    @Test
+    func `interim answers come before the final one, and an answer may be a head alone`() throws {
+        let pair = try SessionPair()
+        let stream = try pair.request("HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.onServer = { server, event in
+            guard case .head(let stream) = event else { return }
+            let hints = table([("link", "x")])
+            server.respondInterim(stream, status: 103, fields: hints, skipping: [])
+            pair.respond(stream, 200, [("content-length", "5")])
+        }
+        pair.run()
+        let framing = stream.response.framing
+        #expect(framing == .none)
+        #expect(pair.clientEvents == ["interim 1 103", "head 1", "ended 1", "closed 1 0"])
+    }
+
+    @Test
+    func `answers may end with trailers`() throws {
+        let pair = try SessionPair()
+        let stream = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.onServer = { server, event in
+            guard case .head(let stream) = event else { return }
+            let none = FieldTable()
+            server.respond(stream, status: 200, fields: none, skipping: [], adding: none, hasBody: true)
+            server.write("x".utf8.span, to: stream)
+            server.end(stream, trailers: table([("grpc-status", "0"), ("Connection", "close")]), skipping: [])
+        }
+        pair.run()
+        let trailers = lines(stream.trailers)
+        #expect(trailers == ["grpc-status: 0"])
+    }
+
+    @Test
+    func `a sender waits for credit, and gets on with it`() throws {
+        var settings = HTTP2Settings()
+        settings.streamWindow = 65_535
+        settings.connectionWindow = 65_535
+        let pair = try SessionPair(server: settings)
+        let stream = try pair.request("POST / HTTP/1.1\r\nHost: a.test\r\n\r\n", hasBody: true)
+        let chunk = [UInt8](repeating: 7, count: 200_000)
+        pair.client.write(chunk.span, to: stream)
+        pair.client.end(stream)
+        pair.run()
+        let seen = try #require(pair.streams[1])
+        let first = seen.inbound.count
+        #expect(first == 65_535)
+        #expect(stream.outboundCount == 200_000 - 65_535)
+        for _ in 0..<3 {
+            let count = seen.inbound.count
+            seen.inbound.consume(count)
+            pair.server.credit(count, of: seen)
+            pair.run()
+        }
+        #expect(stream.outboundCount == 0)
+        #expect(pair.clientEvents.contains("drained 1"))
+        #expect(pair.serverEvents.last == "ended 1")
+    }
+
+    @Test
+    func `bytes of one stream that are not taken do not stop the others for ever`() throws {
+        var settings = HTTP2Settings()
+        settings.streamWindow = 65_535
+        settings.connectionWindow = 65_535
+        let pair = try SessionPair(server: settings)
+        let body = [UInt8](repeating: 7, count: 65_535)
+        let first = try pair.request("POST / HTTP/1.1\r\nHost: a.test\r\n\r\n", hasBody: true)
+        pair.client.write(body.span, to: first)
+        pair.run()
+        let second = try pair.request("POST / HTTP/1.1\r\nHost: a.test\r\n\r\n", hasBody: true)
+        pair.client.write("x".utf8.span, to: second)
+        pair.run()
+        #expect(second.outboundCount == 1)
+        // Giving the first up credits the connection for what it held.
+        pair.server.reset(try #require(pair.streams[1]), .cancel)
+        pair.run()
+        #expect(second.outboundCount == 0)
+        #expect(pair.clientEvents.contains("closed 1 8"))
+    }
+
+    @Test
+    func `an early answer ends the upload without an error`() throws {
+        let pair = try SessionPair()
+        let stream = try pair.request("POST / HTTP/1.1\r\nHost: a.test\r\n\r\n", hasBody: true)
+        pair.client.write("some".utf8.span, to: stream)
+        pair.onServer = { server, event in
+            guard case .head(let stream) = event else { return }
+            pair.respond(stream, 401, body: "no")
+            server.ignoreInbound(of: stream)
+        }
+        pair.run()
+        #expect(stream.response.status == 401)
+        #expect(text(stream.inbound) == "no")
+        #expect(pair.clientEvents.last == "closed 1 0")
+        #expect(pair.serverEvents == ["head 1", "closed 1 0"])
+    }
+
+    @Test
+    func `cancelling reaches the other side`() throws {
+        let pair = try SessionPair()
+        let stream = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.run()
+        pair.client.reset(stream, .cancel)
+        pair.run()
+        #expect(pair.serverEvents == ["head 1", "ended 1", "closed 1 8"])
+        // Late commands for a stream that is over do nothing.
+        pair.respond(try #require(pair.streams[1]), 200, body: "late")
+        pair.run()
+        #expect(pair.failure == nil)
+    }
+
+    @Test
+    func `a draining server finishes what it has and takes no more`() throws {
+        let pair = try SessionPair()
+        let stream = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.run()
+        pair.server.announceShutdown()
+        pair.run()
+        pair.server.goAway()
+        pair.run()
+        #expect(pair.clientEvents == ["goaway 2147483647 0", "goaway 1 0"])
+        #expect(!pair.server.isOver)
+        pair.respond(try #require(pair.streams[1]), 200, body: "x")
+        pair.run()
+        #expect(stream.response.status == 200)
+        #expect(pair.server.isOver)
+    }
+
+    @Test
+    func `streams beyond the last of a GOAWAY are refused, to be sent again elsewhere`() throws {
+        let pair = try SessionPair()
+        pair.run()
+        pair.server.goAway()
+        _ = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.run()
+        #expect(pair.clientEvents.contains("closed 1 7"))
+        #expect(pair.serverEvents == [])
+    }
+
+    @Test
+    func `recycled streams carry nothing over`() throws {
+        let pair = try SessionPair()
+        pair.onServer = { server, event in
+            if case .ended(let stream) = event { pair.respond(stream, 200, body: "x") }
+            if case .closed(let stream, _) = event { server.recycle(stream) }
+        }
+        pair.onClient = { client, event in
+            if case .closed(let stream, _) = event { client.recycle(stream) }
+        }
+        for round in 0..<20 {
+            let stream = try pair.request("GET /\(round) HTTP/1.1\r\nHost: a.test\r\nX-\(round): 1\r\n\r\n")
+            pair.run()
+            let left = stream.inbound.count
+            #expect(left == 0)
+        }
+        #expect(pair.failure == nil)
+        #expect(pair.server.streamCount == 0 && pair.client.streamCount == 0)
+    }
+
+    @Test
+    func `a ping is answered`() throws {
+        let pair = try SessionPair()
+        pair.client.ping()
+        pair.run()
+        #expect(pair.clientEvents == ["pong"])
+    }
+
+    @Test
+    func `a client knows how many streams it may open`() throws {
+        var settings = HTTP2Settings()
+        settings.concurrentStreams = 3
+        let pair = try SessionPair(server: settings)
+        pair.run()
+        #expect(pair.client.room == 3)
+        _ = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        #expect(pair.client.room == 2)
+    }
+}
