@@ -85,6 +85,10 @@ package enum GatewayMetrics {
     )
     package static let restarts = Metric.counter("sallyport_process_restarts_total", "Children started again, by role.")
     package static let workersServing = Metric.gauge("sallyport_workers_serving", "Workers that accept connections.")
+    package static let workersJudging = Metric.gauge(
+        "sallyport_workers_judging",
+        "Workers that hold a lease on the registry and so can judge requests."
+    )
     package static let allocatedBytes = Metric.gauge(
         "sallyport_process_resident_bytes",
         "Resident memory of all processes, by role."
@@ -96,6 +100,6 @@ package enum GatewayMetrics {
         rateLimit,
         originRefusals, openConnections, openStreams, connections, tlsHandshakes, parseErrors, upstreamConnections,
         upstreamOpen, upstreamEjected, upstreamRetries, redisUp, redisDuration, redisErrors, registryCache, logDropped,
-        configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, allocatedBytes,
+        configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging, allocatedBytes,
     ]
 }

@@ -176,8 +176,14 @@ final class ControlRole: GatewayControl {
     func unreadyReasons() -> [String] {
         if isDraining { return ["draining"] }
         var reasons: [String] = []
-        if slots.workersServing() == 0 { reasons.append("no worker serves yet") }
-        if slots.workersWithRedis() == 0 { reasons.append("no worker reaches Redis") }
+        let serving = slots.workersServing()
+        if serving == 0 {
+            reasons.append("no worker serves")
+        } else if slots.workersWithRedis() == 0 {
+            reasons.append("no worker reaches Redis")
+        } else if slots.workersJudging() < serving {
+            reasons.append("a worker has not read the registry yet")
+        }
         if let redisProblem { reasons.append(redisProblem) }
         return reasons
     }

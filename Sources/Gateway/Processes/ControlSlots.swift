@@ -34,6 +34,11 @@ struct ControlSlots {
         workers.reduce(0) { $0 + $1.sum(of: GatewayMetrics.redisUp) }
     }
 
+    /// How many workers can judge requests.
+    func workersJudging() -> Int {
+        workers.reduce(0) { $0 + $1.sum(of: GatewayMetrics.workersJudging) }
+    }
+
     /// Open client connections by worker.
     func connections() -> [Int] {
         workers.map { $0.sum(of: GatewayMetrics.openConnections) }

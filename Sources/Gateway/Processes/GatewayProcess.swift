@@ -31,7 +31,10 @@ package enum GatewayProcess {
             let plan = try SupervisorPlan(start, environment: environment)
             raiseDescriptorLimit()
             ProcessName.set("sallyport")
-            if start.isSingle { return try SingleProcess.run(plan, start.configuration, environment) }
+            if start.isSingle {
+                try SingleProcess.run(plan, start.configuration, environment)
+                return nil
+            }
             let code = try Supervisor(plan, environment: environment).run()
             guard code == 0 else { return ProcessFault("the gateway did not start; see above") }
             return nil

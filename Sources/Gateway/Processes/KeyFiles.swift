@@ -19,7 +19,16 @@ package enum KeyFiles {
     /// Makes the pepper and the sealing key on first start; an existing file is never touched.
     static func makeMissing(in paths: StatePaths, owner: Account?) throws(ProcessFault) {
         for path in [paths.pepper, paths.sealing] where !Files.exists(path) {
-            try make(path, owner: owner)
+            try make(path, length: keyLength, owner: owner)
+        }
+        if !Files.exists(paths.node) { try make(paths.node, length: 8, owner: owner) }
+    }
+
+    /// The name of this node, made on first start: a worker that is started again takes over its predecessor's lease.
+    static func node(_ paths: StatePaths) throws(ProcessFault) -> String {
+        switch Files.read(paths.node, limit: 64) {
+        case .success(let bytes): return String(decoding: bytes.filter(\.isLowerHex), as: UTF8.self)
+        case .failure(let fault): throw ProcessFault(doing: "read \(paths.node)", errno: fault.errno)
         }
     }
 
@@ -53,7 +62,7 @@ package enum KeyFiles {
         return "k" + Hex.encode(Array(digest.bytes[..<4]))
     }
 
-    private static func make(_ path: String, owner: Account?) throws(ProcessFault) {
+    private static func make(_ path: String, length: Int, owner: Account?) throws(ProcessFault) {
         // Written under another name first: a crash in between leaves no half key.
         let fresh = "\(path).new"
         _ = unsafe unlink(fresh)
@@ -61,7 +70,7 @@ package enum KeyFiles {
         guard descriptor >= 0 else { throw ProcessFault(doing: "make the key file \(path)", errno: errno) }
         defer { close(descriptor) }
         var random = SystemRandomNumberGenerator()
-        let key = (0..<keyLength).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        let key = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         let line = Array((Hex.encode(key) + "\n").utf8)
         let isWritten = unsafe write(descriptor, line, line.count) == line.count && fsync(descriptor) == 0
         if let owner { _ = fchown(descriptor, owner.user, owner.group) }

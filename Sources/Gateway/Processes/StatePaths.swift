@@ -12,6 +12,8 @@ package struct StatePaths: Sendable, Equatable {
 
     /// Lock and process id of the supervisor: two on one directory would share one Redis and one set of slots.
     package var lock: String { "\(directory)/sallyport.pid" }
+    /// What this machine calls itself among those that share a Redis.
+    package var node: String { "\(directory)/node" }
     package var keys: String { "\(directory)/keys" }
     /// The pepper of keyed hashes of API keys and secrets.
     package var pepper: String { "\(keys)/pepper" }

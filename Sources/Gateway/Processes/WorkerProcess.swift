@@ -2,21 +2,45 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Glibc
+import Telemetry
+import Transport
 
 /// The child with the worker role.
 enum WorkerProcess {
     static func run(_ order: ChildOrder, index: Int, environment: [String: String]) throws(ProcessFault) -> Int32 {
-        throw ProcessFault("this build has no worker yet")
-    }
-}
-
-/// All roles in one process, for debuggers and sanitizers.
-enum SingleProcess {
-    static func run(
-        _ plan: SupervisorPlan,
-        _ configuration: Configuration,
-        _ environment: [String: String]
-    ) throws(ProcessFault) -> ProcessFault? {
-        throw ProcessFault("this build has no worker yet")
+        let paths = StatePaths(directory: order.stateDirectory)
+        let slot: MetricsSlot
+        do {
+            slot = try MetricsSlot(path: paths.worker(index))
+        } catch {
+            throw ProcessFault(error.description)
+        }
+        let setting = WorkerRole.Setting(
+            index: index,
+            configuration: try ConfigurationLoading.load(order.configuration, environment: environment),
+            path: order.configuration,
+            listeners: order.listeners,
+            paths: paths,
+            slot: slot,
+            environment: environment,
+            log: Log(format: LogFormat.chosen(environment), role: "worker \(index)")
+        )
+        Reactor.installGlobalHook()
+        var fault: ProcessFault?
+        Reactor.run { loop in
+            do throws(ProcessFault) {
+                let receiver = MessageReceiver()
+                let link = SupervisorStream(loop: loop, descriptor: order.channel) { receiver.hear($0) }
+                let role = try WorkerRole(setting, loop: loop, link: link) { loop.stop() }
+                receiver.hear = { role.heard($0) }
+                link.start()
+                role.start()
+            } catch {
+                fault = error
+                loop.stop()
+            }
+        }
+        if let fault { throw fault }
+        return 0
     }
 }

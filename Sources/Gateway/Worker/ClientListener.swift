@@ -8,11 +8,14 @@ import Transport
 /// Isolated to the Reactor; owned by the worker.
 @Reactor
 final class ClientListener: ConnectionTaker {
+    /// The socket it accepts from.
+    let descriptor: CInt
     private let worker: Worker
     private let index: Int
     private let socket: ListeningSocket
 
     init(_ descriptor: CInt, index: Int, worker: Worker) throws(SystemError) {
+        self.descriptor = descriptor
         self.worker = worker
         self.index = index
         self.socket = try ListeningSocket(loop: worker.loop, adopting: descriptor)

@@ -67,7 +67,9 @@ final class GatewaySnapshot {
         self.tls = contexts
     }
 
-    /// The route of a request, or nil. A preflight is matched by the method it asks about.
+    /// The route of a request, or nil.
+    ///
+    /// A preflight is matched by the method it asks about.
     func route(of exchange: Exchange) -> Route? {
         exchange.request.route(in: routing, isPreflight: exchange.isPreflight)
     }

@@ -86,6 +86,12 @@ package final class Worker {
         }
     }
 
+    /// Ends what `accept` began: the worker whose socket it is serves again.
+    package func stopAccepting(on descriptor: CInt) {
+        for listener in listeners where listener.descriptor == descriptor { listener.close() }
+        listeners.removeAll { $0.descriptor == descriptor }
+    }
+
     /// Stops accepting, lets exchanges end with `Connection: close`, and calls `done` at the latest after `deadline`.
     package func drain(deadline: Duration, done: @escaping @Reactor () -> Void) {
         isDraining = true

@@ -1,0 +1,184 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Crypto
+import Glibc
+import Store
+import Telemetry
+import Transport
+
+/// The worker role: the worker itself, and what the supervisor tells it.
+///
+/// Isolated to the Reactor.
+@Reactor
+final class WorkerRole {
+    /// What a role is given by its process.
+    struct Setting {
+        let index: Int
+        let configuration: Configuration
+        let path: String
+        let listeners: [ListenerSockets]
+        let paths: StatePaths
+        let slot: MetricsSlot
+        let environment: [String: String]
+        let log: Log
+    }
+
+    private let setting: Setting
+    private let loop: EventLoop
+    private let worker: Worker
+    private let accessLog: AccessLog
+    private let judging: Gauge
+    private let link: any SupervisorLink
+    private let ended: @Reactor () -> Void
+    private var adopted: Set<Int> = []
+    private lazy var leaseTimer = LoopTimer(loop: loop) { [unowned self] in lookAtLease() }
+
+    private static let leaseInterval = Duration.seconds(1)
+    private static let firstLeaseInterval = Duration.milliseconds(20)
+
+    /// Makes the worker; `ended` is called when it has drained.
+    init(
+        _ setting: Setting,
+        loop: EventLoop,
+        link: any SupervisorLink,
+        ended: @escaping @Reactor () -> Void
+    ) throws(ProcessFault) {
+        self.setting = setting
+        self.loop = loop
+        self.link = link
+        self.ended = ended
+        self.judging = setting.slot.gauge(GatewayMetrics.workersJudging)
+        let configuration = setting.configuration
+        let keys = try KeyMaterial.load(setting.paths, configuration.secrets)
+        do {
+            let sink = try LogSink(configuration.log.access.destination)
+            accessLog = AccessLog(sink: sink, dropped: setting.slot.counter(GatewayMetrics.logDropped))
+        } catch {
+            throw ProcessFault(error.description)
+        }
+        let node = try KeyFiles.node(setting.paths)
+        let state = WorkerState(
+            name: "\(node)-worker-\(setting.index)",
+            endpoint: try RedisEndpoint.configured(configuration.state, setting.paths),
+            settings: configuration.state,
+            peppers: try keys.ring(),
+            loop: loop
+        )
+        let now = Timestamp.now().milliseconds
+        guard let seal = keys.seals.first?.key, let tickets = TicketKeyring.keys(seal, atMilliseconds: now) else {
+            throw ProcessFault("there is no sealing key")
+        }
+        let environment = WorkerEnvironment(
+            index: setting.index,
+            listeners: setting.listeners,
+            metrics: setting.slot,
+            accessLog: accessLog,
+            log: setting.log,
+            paths: setting.paths,
+            serving: { link.send(.serving) }
+        )
+        do {
+            worker = try Worker(
+                environment,
+                configuration: configuration,
+                state: state,
+                loop: loop,
+                pool: BlockingPool(threads: 2),
+                tickets: tickets,
+                seed: UInt32.random(in: .min ... .max)
+            )
+        } catch {
+            throw ProcessFault(error.message)
+        }
+    }
+
+    /// Begins to serve.
+    func start() {
+        leaseTimer.arm(after: Self.firstLeaseInterval)
+        Task { @Reactor in await worker.start() }
+    }
+
+    /// Does what the supervisor says.
+    func heard(_ message: ProcessMessage) {
+        switch message {
+        case .reload(let number): reload(number)
+        case .drain(let milliseconds): drain(within: .milliseconds(milliseconds))
+        case .adopt(let other): adopt(other)
+        case .release(let other): release(other)
+        case .reopenLogs: reopenLogs()
+        case .serving, .takeConfiguration, .took, .askProcesses, .checkConfiguration, .workerTook, .processes: break
+        }
+    }
+
+    private func reload(_ number: Int) {
+        do {
+            let fresh = try Configuration.load(
+                path: setting.path,
+                environment: setting.environment,
+                check: CertificateFiles.problem
+            )
+            try worker.reload(fresh)
+            link.send(.took(number, fault: nil))
+        } catch let problems as ConfigurationProblems {
+            link.send(.took(number, fault: problems.description))
+        } catch let problem as SnapshotProblem {
+            link.send(.took(number, fault: problem.message))
+        } catch {
+            link.send(.took(number, fault: "the configuration cannot be taken"))
+        }
+    }
+
+    private func drain(within deadline: Duration) {
+        leaseTimer.cancel()
+        worker.drain(deadline: deadline) { [self] in
+            accessLog.flush()
+            Task { @Reactor in
+                // Nobody who revokes shall wait for this worker, but its end shall not wait for Redis.
+                _ = await loop.value(within: .milliseconds(500)) { [worker] in await worker.state.stop() }
+                ended()
+            }
+        }
+        // The supervisor has closed its own: with the last of ours the address takes no new connections.
+        for listener in setting.listeners {
+            for descriptor in listener.descriptors { close(descriptor) }
+        }
+    }
+
+    private func adopt(_ other: Int) {
+        guard adopted.insert(other).inserted else { return }
+        for (index, listener) in setting.listeners.enumerated() {
+            worker.accept(on: listener.own(other), listener: index)
+        }
+    }
+
+    private func release(_ other: Int) {
+        guard adopted.remove(other) != nil else { return }
+        for listener in setting.listeners { worker.stopAccepting(on: listener.own(other)) }
+    }
+
+    private func reopenLogs() {
+        do {
+            try accessLog.reopen()
+        } catch {
+            setting.log.error("the access log was not opened again", ["reason": error.description])
+        }
+    }
+
+    private func lookAtLease() {
+        let isServing = worker.state.isServing
+        judging.set(isServing ? 1 : 0)
+        leaseTimer.arm(after: isServing ? Self.leaseInterval : Self.firstLeaseInterval)
+    }
+}
+
+extension LogTarget {
+    /// Where the lines go.
+    var destination: LogSink.Destination {
+        switch self {
+        case .standardOutput: .standardOutput
+        case .file(let path): .file(path)
+        case .off: .none
+        }
+    }
+}
