@@ -18,7 +18,16 @@ package struct SlidingWindow: Sendable {
     }
 
     /// The window's answer at `time`; units with room are counted if `commits`, that is, if no other window refuses.
+    ///
+    /// A refused call leaves no trace, as in Redis, where it writes nothing.
     package mutating func spend(_ cost: Int, at time: Int64, commits: Bool = true) -> WindowVerdict {
+        var spent = self
+        let verdict = spent.spending(cost, at: time, commits: commits)
+        if verdict.isAdmitted, commits { self = spent }
+        return verdict
+    }
+
+    private mutating func spending(_ cost: Int, at time: Int64, commits: Bool) -> WindowVerdict {
         let newest = max(geometry.bucket(at: time), buckets.last?.number ?? 0)
         forget(before: newest - Int64(WindowGeometry.count))
         guard sum + cost <= limit else {

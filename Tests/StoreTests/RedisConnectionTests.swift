@@ -120,7 +120,8 @@ import Transport
         let connection = RedisConnection(
             loop: TestLoop.loop,
             endpoint: endpoint,
-            options: RedisConnection.Options(name: "over-tcp")
+            options: RedisConnection.Options(name: "over-tcp"),
+            resolver: Resolver(loop: TestLoop.loop, pool: BlockingPool(threads: 1))
         )
         connection.start()
         try await connection.becomeReady(within: .seconds(5))

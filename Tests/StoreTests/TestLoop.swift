@@ -72,7 +72,7 @@ func eventually(within timeout: Duration = .seconds(5), _ condition: @Reactor ()
     let end = MonotonicInstant.readClock().advanced(by: timeout)
     while MonotonicInstant.readClock() < end {
         if condition() { return true }
-        await TestLoop.loop.pause(for: .milliseconds(10))
+        do { try await TestLoop.loop.sleep(for: .milliseconds(10)) } catch { return false }
     }
     return condition()
 }

@@ -91,15 +91,21 @@ package final class ChangeFeed {
 
     private func run() async {
         while !isStopped {
-            guard stream.isReady else {
-                await loop.pause(for: .milliseconds(10))
-                continue
-            }
-            do {
+            do throws(StoreError) {
+                guard stream.isReady else { throw .unavailable }
                 try await step()
             } catch {
-                await loop.pause(for: .milliseconds(20))
+                if await !pauseBeforeRetry() { return }
             }
+        }
+    }
+
+    private func pauseBeforeRetry() async -> Bool {
+        do throws(CancellationError) {
+            try await loop.sleep(for: .milliseconds(10))
+            return true
+        } catch {
+            return false
         }
     }
 

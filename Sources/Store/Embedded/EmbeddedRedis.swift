@@ -114,7 +114,9 @@ package struct EmbeddedRedis: Sendable {
             no-appendfsync-on-rewrite no
             aof-load-truncated yes
             maxmemory-policy noeviction
-            user default off
+            # Nobody can be this user, but the append-only file is replayed as it: with fewer rights, transactions
+            # in the file would be thrown away at the next start.
+            user default off resetpass ~* &* +@all
             user \(Self.user) on #\(hash) ~* &* +@all -@admin -flushall -flushdb -swapdb -keys +config|get
 
             """

@@ -66,11 +66,17 @@ package final class RedisConnection {
 
     /// A connection that is not open yet: `start()` it.
     ///
-    /// `tls` is needed for `rediss://` endpoints and unused for others.
-    package init(loop: EventLoop, endpoint: RedisEndpoint, options: Options, tls: TLSClientContext? = nil) {
+    /// `tls` is needed for `rediss://` endpoints, `resolver` for those with a name.
+    package init(
+        loop: EventLoop,
+        endpoint: RedisEndpoint,
+        options: Options,
+        tls: TLSClientContext? = nil,
+        resolver: Resolver? = nil
+    ) {
         self.loop = loop
         self.options = options
-        link = RedisLink(loop: loop, endpoint: endpoint, tls: tls, deadline: Self.connectTimeout)
+        link = RedisLink(loop: loop, endpoint: endpoint, tls: tls, resolver: resolver, deadline: Self.connectTimeout)
         timer = LoopTimer(loop: loop)
         reconnect = LoopTimer(loop: loop)
         link.connection = self

@@ -15,15 +15,25 @@ final class RedisLink: StreamOwner {
     let endpoint: RedisEndpoint
     private let loop: EventLoop
     private let tls: TLSClientContext?
+    private let resolver: Resolver?
     private let limits: StreamLimits
     private var stream: ByteStream?
-    /// Counts attempts, so that a name resolved too late opens nothing.
+    /// Asking for the server's name; ended by `close()`, so that an answer too late opens nothing.
+    private var resolution: Task<Void, Never>?
+    /// Counts attempts, so that each tries the next of a name's addresses.
     private var attempt = 0
 
-    init(loop: EventLoop, endpoint: RedisEndpoint, tls: TLSClientContext?, deadline: Duration) {
+    init(
+        loop: EventLoop,
+        endpoint: RedisEndpoint,
+        tls: TLSClientContext?,
+        resolver: Resolver?,
+        deadline: Duration
+    ) {
         self.loop = loop
         self.endpoint = endpoint
         self.tls = tls
+        self.resolver = resolver
         var limits = StreamLimits()
         limits.connectDeadline = deadline
         limits.handshakeDeadline = deadline
@@ -44,7 +54,8 @@ final class RedisLink: StreamOwner {
     }
 
     func close() {
-        attempt += 1
+        resolution?.cancel()
+        resolution = nil
         stream?.close()
         stream = nil
     }
@@ -73,6 +84,24 @@ final class RedisLink: StreamOwner {
     }
 
     private func resolve(_ host: String, _ port: UInt16, _ serverName: String?) {
+        guard let resolver else {
+            connection?.linkClosed(because: "a name, and nothing to resolve it")
+            return
+        }
+        let deadline = limits.connectDeadline
+        resolution = Task { [weak self] in
+            do throws(ResolutionFailure) {
+                let addresses = try await resolver.resolve(host, port: port, deadline: deadline)
+                self?.resolved(addresses, serverName)
+            } catch {
+                if !Task.isCancelled { self?.connection?.linkClosed(because: "\(host): \(error)") }
+            }
+        }
+    }
+
+    private func resolved(_ addresses: [SocketAddress], _ serverName: String?) {
+        guard !Task.isCancelled, !addresses.isEmpty else { return }
+        connect(to: addresses[attempt % addresses.count], serverName: serverName)
     }
 
     func streamConnected(_ stream: ByteStream) {

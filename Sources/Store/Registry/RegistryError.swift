@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 /// Why a registry call did not do what it was asked.
-package enum RegistryError: Error, Sendable, Equatable {
+package enum RegistryError: Error, Sendable {
     /// The store failed; after `.deadline` the change may have been made.
     case store(StoreError)
     case organizationNotFound
@@ -17,6 +17,24 @@ package enum RegistryError: Error, Sendable, Equatable {
     case broken(reason: String)
     /// The change itself was refused by the code that made it: a stable code and a sentence.
     case rejected(code: String, message: String)
+}
+
+extension RegistryError: Equatable {
+    /// Equality of kind, names and codes; prose does not count.
+    package static func == (left: RegistryError, right: RegistryError) -> Bool {
+        switch (left, right) {
+        case (.store(let one), .store(let other)): one == other
+        case (.taken(let index, let value), .taken(let otherIndex, let otherValue)):
+            index == otherIndex && value == otherValue
+        case (.rejected(let code, _), .rejected(let other, _)): code == other
+        case (.organizationNotFound, .organizationNotFound), (.appNotFound, .appNotFound), (.exists, .exists),
+            (.contended, .contended), (.broken, .broken):
+            true
+        case (.store, _), (.organizationNotFound, _), (.appNotFound, _), (.taken, _), (.exists, _), (.contended, _),
+            (.broken, _), (.rejected, _):
+            false
+        }
+    }
 }
 
 extension RegistryError {

@@ -20,7 +20,11 @@ extension RegistryStore {
             let state = try await workersBehind(sequence)
             if state == .confirmed { return state }
             if loop.now >= end { return state }
-            await loop.pause(for: pause)
+            do throws(CancellationError) {
+                try await loop.sleep(for: pause)
+            } catch {
+                return state
+            }
             pause = min(pause * 2, .milliseconds(50))
         }
     }
