@@ -62,7 +62,7 @@ final class MessageReceiver {
 enum ConfigurationLoading {
     static func load(_ path: String, environment: [String: String]) throws(ProcessFault) -> Configuration {
         do {
-            return try Configuration.load(path: path, environment: environment, check: CertificateFiles.problem)
+            return try Configuration.load(path: path, environment: environment)
         } catch {
             throw ProcessFault(error.problems.map(\.description).joined(separator: "\n"))
         }

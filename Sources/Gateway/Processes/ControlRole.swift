@@ -131,7 +131,7 @@ final class ControlRole: GatewayControl {
     private func takeFile() async -> ReloadOutcome {
         let fresh: Configuration
         do {
-            fresh = try Configuration.load(path: path, environment: environment, check: CertificateFiles.problem)
+            fresh = try Configuration.load(path: path, environment: environment)
         } catch {
             return .refused(error.problems.map(\.description))
         }

@@ -113,11 +113,7 @@ final class WorkerRole {
 
     private func reload(_ number: Int) {
         do {
-            let fresh = try Configuration.load(
-                path: setting.path,
-                environment: setting.environment,
-                check: CertificateFiles.problem
-            )
+            let fresh = try Configuration.load(path: setting.path, environment: setting.environment)
             try worker.reload(fresh)
             link.send(.took(number, fault: nil))
         } catch let problems as ConfigurationProblems {

@@ -26,11 +26,7 @@ enum ConfigurationFile {
     static func load(for invocation: Invocation) throws(CommandFailure) -> Configuration {
         let path = try path(for: invocation)
         do {
-            return try Configuration.load(
-                path: path,
-                environment: invocation.environment,
-                check: CertificateFiles.problem
-            )
+            return try Configuration.load(path: path, environment: invocation.environment)
         } catch {
             throw problems(error, in: path)
         }
