@@ -51,11 +51,17 @@ def test_a_broken_file_starts_nothing(make):
     assert not (gateway.directory / "state" / "redis.sock").exists()
 
 
-def test_the_example_configuration_is_right(make):
+def test_the_example_configuration_is_right(make, site):
+    import shutil
+
     from gateway import TOP
 
     gateway = make([], {}, start=False)
-    result = gateway.run("check", "--config", TOP / "config/sallyport.yaml")
+    (gateway.directory / "certs").mkdir()
+    shutil.copy(site[0], gateway.directory / "certs/site.pem")
+    shutil.copy(site[1], gateway.directory / "certs/site.key")
+    shutil.copy(TOP / "config/sallyport.yaml", gateway.directory / "example.yaml")
+    result = gateway.run("check", "--config", gateway.directory / "example.yaml")
     assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -16,6 +16,11 @@ package struct YAMLPosition: Sendable, Equatable {
 package struct YAMLNode: Sendable {
     package var position: YAMLPosition
     package var content: YAMLContent
+
+    package init(position: YAMLPosition, content: YAMLContent) {
+        self.position = position
+        self.content = content
+    }
 }
 
 /// What a node holds. Scalars stay texts: what they mean is for the reader that knows what it expects.

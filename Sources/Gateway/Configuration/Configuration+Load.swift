@@ -1,18 +1,124 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Encodings
+
 extension Configuration {
+    /// No configuration is larger.
+    private static let limit = YAMLDocument.maximumBytes
+
     /// Reads, resolves and checks a file: the one door that `run`, `check` and reload use.
     ///
     /// `check` looks at the world beyond the text (certificates that match their keys) and reports what it finds.
     package static func load(
         path: String,
         environment: [String: String],
-        check: CertificateCheck = { _ in nil }
+        check: @escaping CertificateCheck = CertificateFiles.check
     ) throws(ConfigurationProblems) -> Configuration {
-        throw ConfigurationProblems([])
+        switch Files.read(path, limit: limit) {
+        case .success(let bytes):
+            return try Configuration(parsing: bytes, path: path, environment: environment, check: check)
+        case .failure(let fault):
+            let problem = ConfigurationProblem(
+                file: path,
+                line: 0,
+                column: 0,
+                path: "",
+                found: nil,
+                expectation: "cannot read the file: \(fault.message)",
+                hint: nil
+            )
+            throw ConfigurationProblems([problem])
+        }
+    }
+
+    /// Resolves the text of a file; relative paths start at the folder of `path`.
+    package init(
+        parsing bytes: [UInt8],
+        path: String,
+        environment: [String: String],
+        check: @escaping CertificateCheck
+    ) throws(ConfigurationProblems) {
+        let context = ReadingContext(file: path, environment: environment, checkCertificate: check)
+        guard let root = context.root(parsing: bytes),
+            let section = SectionReader(ValueReader(node: root, path: "", context: context), RootSection.schema),
+            let configuration = Configuration(resolving: section), context.problems.isEmpty
+        else { throw ConfigurationProblems(context.sorted) }
+        self = configuration
     }
 }
 
-/// Says what is wrong with a certificate and its key, or nil.
-package typealias CertificateCheck = (CertificateSettings) -> String?
+extension ReadingContext {
+    /// The tree of a text; its own problems are reported.
+    func root(parsing bytes: [UInt8]) -> YAMLNode? {
+        let document = YAMLDocument(parsing: bytes)
+        for problem in document.problems { report(problem.sentence, at: problem.position, path: "") }
+        if document.root == nil, problems.isEmpty {
+            report("the file is empty", at: YAMLPosition(line: 1, column: 1), path: "")
+        }
+        return document.root
+    }
+}
+
+extension Configuration {
+    /// The door from what is written to what is meant; nil when a problem was reported.
+    fileprivate init?(resolving section: SectionReader) {
+        section.context.upstreamNames = section.keys(of: RootSection.upstreams.name)
+        // Every section is read before any is missed, so that all problems are found at once.
+        let version = section.value(RootSection.version)
+        let workers = section.value(RootSection.workers)
+        let listeners = section.value(RootSection.listeners)
+        let admin = section.value(RootSection.admin)
+        let log = section.value(RootSection.log)
+        let state = section.value(RootSection.state)
+        let secrets = section.value(RootSection.secrets)
+        let clientAddress = section.value(RootSection.clientAddress)
+        let issuers = section.value(RootSection.issuers)
+        let upstreams = section.value(RootSection.upstreams)
+        let routes = section.value(RootSection.routes)
+        let http = section.value(RootSection.http)
+        let timeouts = section.value(RootSection.timeouts)
+        let connections = section.value(RootSection.connections)
+        let documentation = section.value(RootSection.documentation)
+        user = section.value(RootSection.user)
+        metrics = section.value(RootSection.metrics)
+        CrossChecks(section.context, listeners, issuers, routes, metrics).run()
+        guard let workers, let listeners, let admin, let log, let state, let secrets, let clientAddress, let issuers,
+            let upstreams, let routes, let http, let timeouts, let connections, let documentation, version != nil
+        else { return nil }
+        path = section.context.file
+        self.workers = workers
+        self.listeners = listeners.map(\.value)
+        self.admin = AdminSettings(
+            address: admin.address ?? .unix(path: "\(state.directory)/admin.sock"),
+            tls: admin.tls
+        )
+        self.log = log
+        self.state = state
+        self.secrets = secrets
+        self.clientAddress = clientAddress
+        self.issuers = issuers.map(\.value)
+        self.upstreams = upstreams.map { upstream in
+            var settings = upstream.value
+            settings.name = upstream.name
+            return settings
+        }
+        self.routes = routes.compactMap { $0.resolved(among: upstreams, body: http.body) }
+        self.http = http
+        self.timeouts = timeouts
+        self.connections = connections
+        self.documentation = documentation.hasSuffix("/") ? String(documentation.dropLast()) : documentation
+    }
+}
+
+extension RouteFile {
+    /// The route with its references followed; nil when its upstream has a problem of its own.
+    fileprivate func resolved(among upstreams: [Named<UpstreamSettings>], body standard: ByteCount) -> RouteSettings? {
+        guard let index = upstreams.firstIndex(where: { $0.name == upstream }) else { return nil }
+        var route = settings
+        route.upstream = index
+        route.timeouts = timeouts.over(upstreams[index].value.timeouts)
+        route.body = body ?? standard
+        return route
+    }
+}

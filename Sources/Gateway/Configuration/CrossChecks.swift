@@ -1,0 +1,91 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+
+/// What no section can see alone: things that are there twice.
+struct CrossChecks {
+    private let context: ReadingContext
+    private let listeners: [Located<ListenerSettings>]
+    private let issuers: [Located<IssuerSettings>]
+    private let routes: [RouteFile]
+    private let metrics: MetricsSettings?
+
+    init(
+        _ context: ReadingContext,
+        _ listeners: [Located<ListenerSettings>]?,
+        _ issuers: [Located<IssuerSettings>]?,
+        _ routes: [RouteFile]?,
+        _ metrics: MetricsSettings?
+    ) {
+        self.context = context
+        self.listeners = listeners ?? []
+        self.issuers = issuers ?? []
+        self.routes = routes ?? []
+        self.metrics = metrics
+    }
+
+    func run() {
+        checkListeners()
+        checkIssuers()
+        checkRoutes()
+    }
+
+    private func checkListeners() {
+        var taken: [ConfiguredAddress] = metrics.map { [$0.address] } ?? []
+        for listener in listeners {
+            if taken.contains(listener.value.address) {
+                report("the address is used twice", listener, found: AddressText.write(listener.value.address))
+            }
+            taken.append(listener.value.address)
+        }
+    }
+
+    private func checkIssuers() {
+        for (index, issuer) in issuers.enumerated() {
+            let earlier = issuers[..<index]
+            if earlier.contains(where: { $0.value.name == issuer.value.name }) {
+                report("two issuers have the same name", issuer, found: issuer.value.name)
+            }
+            if earlier.contains(where: { $0.value.issuer == issuer.value.issuer && $0.value.kind == issuer.value.kind })
+            {
+                report("two issuers of one kind have the same iss", issuer, found: issuer.value.issuer)
+            }
+        }
+    }
+
+    private func checkRoutes() {
+        for (index, route) in routes.enumerated() {
+            let earlier = routes[..<index]
+            if earlier.contains(where: { $0.name.value == route.name.value }) {
+                report("two routes have the same name", route.name, found: route.name.value)
+            }
+            if let other = earlier.first(where: { $0.settings.match.hasTies(with: route.settings.match) }) {
+                report(
+                    "the route matches the same requests as \(other.name.value)",
+                    route.name,
+                    found: route.name.value
+                )
+            }
+        }
+    }
+
+    private func report<Value>(_ sentence: String, _ place: Located<Value>, found: String) {
+        context.report(sentence, at: place.position, path: place.path, found: found)
+    }
+}
+
+extension RouteMatch {
+    /// Whether some request fits both equally well, so that neither is the more specific.
+    fileprivate func hasTies(with other: RouteMatch) -> Bool {
+        guard trimmed == other.trimmed, methods.isEmpty == other.methods.isEmpty else { return false }
+        let sharesMethod = methods.isEmpty || !Set(methods).isDisjoint(with: other.methods)
+        let sharesHost = hosts.isEmpty ? other.hosts.isEmpty : !Set(hosts).isDisjoint(with: other.hosts)
+        return sharesMethod && sharesHost
+    }
+
+    private var trimmed: Substring {
+        path.hasSuffix("/") ? path.dropLast() : path[...]
+    }
+}

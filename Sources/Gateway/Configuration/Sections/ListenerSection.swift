@@ -1,0 +1,119 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// `listeners[]`
+enum ListenerSection {
+    static let address = Setting(
+        "address",
+        ValueKind.listenAddress.located,
+        .required,
+        "Where to listen. Each worker has its own socket on it.",
+        reload: .restart
+    )
+    static let tls = Setting("tls", TLSSection.kind(at: "listeners[].tls"), .optional, "Ends TLS here.")
+    static let redirect = Setting(
+        "redirect",
+        .integer(1...65_535),
+        .optional,
+        "Without `tls`: answers everything with 308 to https on this port."
+    )
+
+    static let schema = SectionSchema("listeners[]", [address.row, tls.row, redirect.row])
+
+    static let kind = ValueKind<ListenerSettings>.section(schema) { section in
+        let tls = section.value(tls)
+        let redirect = section.value(redirect)
+        if section.has("tls"), section.has("redirect") {
+            section.report("a listener with tls cannot redirect to https", at: "redirect")
+        }
+        guard let address = section.value(address) else { return nil }
+        let traffic: ListenerTraffic =
+            if let tls {
+                .tls(tls)
+            } else if let redirect {
+                .redirectToHTTPS(port: UInt16(truncatingIfNeeded: redirect))
+            } else {
+                .clear
+            }
+        return ListenerSettings(address: address.value, traffic: traffic)
+    }
+}
+
+/// `listeners[].tls` and `admin.tls`
+enum TLSSection {
+    static let certificates = Setting(
+        "certificates",
+        ValueKind.list(of: CertificateSection.kind, atLeast: 1),
+        .required,
+        "One for each name; SNI picks among them."
+    )
+    static let fallback = Setting(
+        "default",
+        ValueKind.path.located,
+        .optional,
+        "The `cert` of the one that unknown names and clients without SNI get. Left out: they are refused."
+    )
+    static let protocols = Setting(
+        "protocols",
+        ValueKind<[ApplicationProtocol]>.list(of: .choice, atLeast: 1),
+        .standard([.http11]),
+        "What ALPN may agree on, best first."
+    )
+    static let tickets = Setting(
+        "tickets",
+        .flag,
+        .standard(true),
+        "Whether sessions resume; the ticket keys rotate and are shared by the workers."
+    )
+
+    static let rows = [certificates.row, fallback.row, protocols.row, tickets.row]
+
+    static func kind(at path: String) -> ValueKind<TLSSettings> {
+        .section(SectionSchema(path, rows)) { section in
+            let certificates = section.value(certificates)
+            let fallback = section.value(fallback)
+            let protocols = section.value(protocols)
+            guard let tickets = section.value(tickets), let certificates, let protocols else { return nil }
+            let index = fallback.flatMap { wanted in certificates.firstIndex { $0.certificate == wanted.value } }
+            if let fallback, index == nil {
+                section.report(
+                    "default must be the cert of one of the certificates",
+                    at: "default",
+                    found: fallback.value,
+                    hint: NearMatch.closest(to: fallback.value, among: certificates.map(\.certificate))
+                )
+            }
+            return TLSSettings(certificates: certificates, fallback: index, protocols: protocols, tickets: tickets)
+        }
+    }
+}
+
+/// `certificates[]`
+enum CertificateSection {
+    static let certificate = Setting(
+        "cert",
+        ValueKind.path.located,
+        .required,
+        "PEM file: the leaf first, then its intermediates. Watched for changes."
+    )
+    static let key = Setting("key", ValueKind.path.located, .required, "PEM file of the leaf's private key.")
+
+    static let rows = [certificate.row, key.row]
+
+    static let kind = ValueKind<CertificateSettings>.section(SectionSchema("listeners[].tls.certificates[]", rows)) {
+        section in
+        let certificate = section.value(certificate)
+        guard let key = section.value(key), let certificate else { return nil }
+        let settings = CertificateSettings(certificate: certificate.value, key: key.value)
+        switch section.context.checkCertificate(settings) {
+        case nil: break
+        case .certificate(let sentence): report(sentence, certificate, section)
+        case .key(let sentence): report(sentence, key, section)
+        }
+        return settings
+    }
+
+    private static func report(_ sentence: String, _ file: Located<String>, _ section: SectionReader) {
+        section.context.report(sentence, at: file.position, path: file.path, found: file.value)
+    }
+}

@@ -1,0 +1,288 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+import Limits
+import Transport
+
+/// `routes[].match`
+enum MatchSection {
+    static let hosts = Setting(
+        "hosts",
+        ValueKind.list(of: ValueKind.host, atLeast: 1),
+        .optional,
+        "Names; `*.example.com` takes one label. Left out: any host."
+    )
+    static let path = Setting(
+        "path",
+        ValueKind.requestPath,
+        .standard("/"),
+        "A prefix that ends at a segment: `/v1` and `/v1/` take `/v1/x`, never `/v1x`."
+    )
+    static let methods = Setting(
+        "methods",
+        ValueKind.list(of: ValueKind.method, atLeast: 1),
+        .optional,
+        "Left out: any method."
+    )
+
+    static let schema = SectionSchema("routes[].match", [hosts.row, path.row, methods.row])
+
+    static let kind = ValueKind<RouteMatch>.section(schema) { section in
+        let hosts = section.value(hosts)
+        let methods = section.value(methods)
+        guard let path = section.value(path) else { return nil }
+        return RouteMatch(hosts: hosts ?? [], path: path, methods: methods ?? [])
+    }
+}
+
+/// `routes[].sign_in`
+enum SignInSection {
+    static let sendCode = Setting("send_code", ValueKind.requestPath, .optional, "Sends a code.")
+    static let verify = Setting("verify", ValueKind.requestPath, .optional, "Takes a code.")
+    static let guest = Setting("guest", ValueKind.requestPath, .optional, "Opens a guest session.")
+    static let refresh = Setting("refresh", ValueKind.requestPath, .optional, "Renews a session.")
+
+    static let schema = SectionSchema("routes[].sign_in", [sendCode.row, verify.row, guest.row, refresh.row])
+
+    static let kind = ValueKind<SignInSettings>.section(schema) { section in
+        SignInSettings(
+            sendCode: section.value(sendCode),
+            verify: section.value(verify),
+            guest: section.value(guest),
+            refresh: section.value(refresh)
+        )
+    }
+}
+
+/// `routes[].cors`
+enum CORSSection {
+    static let credentials = Setting(
+        "credentials",
+        .flag,
+        .standard(false),
+        "Whether pages may send cookies and read the answer."
+    )
+    static let maxAge = Setting(
+        "max_age",
+        .duration(.seconds(0)...(.seconds(86_400))),
+        .standard(.seconds(600)),
+        "How long a browser remembers a preflight."
+    )
+    static let allowHeaders = Setting(
+        "allow_headers",
+        ValueKind.list(of: ValueKind.fieldName),
+        .standard([
+            "accept", "authorization", "content-type", "idempotency-key", "x-app-id", "orgid", "appid",
+            "x-client-authorization", "x-request-id",
+        ]),
+        "Fields a page may send."
+    )
+    static let exposeHeaders = Setting(
+        "expose_headers",
+        ValueKind.list(of: ValueKind.fieldName),
+        .standard(["retry-after", "ratelimit", "ratelimit-policy", "sallyport-decision", "x-request-id"]),
+        "Fields a page may read."
+    )
+    static let methods = Setting(
+        "methods",
+        ValueKind.list(of: ValueKind.method, atLeast: 1),
+        .standard(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
+        "Methods a page may use."
+    )
+
+    static let schema = SectionSchema(
+        "routes[].cors",
+        [credentials.row, maxAge.row, allowHeaders.row, exposeHeaders.row, methods.row]
+    )
+
+    static let kind = ValueKind<CORSPolicy>.section(schema) { section in
+        let credentials = section.value(credentials)
+        let maxAge = section.value(maxAge)
+        let allowHeaders = section.value(allowHeaders)
+        let exposeHeaders = section.value(exposeHeaders)
+        guard let methods = section.value(methods), let credentials, let maxAge, let allowHeaders, let exposeHeaders
+        else { return nil }
+        return CORSPolicy(
+            allowsCredentials: credentials,
+            maxAge: maxAge,
+            allowHeaders: allowHeaders,
+            exposeHeaders: exposeHeaders,
+            methods: methods
+        )
+    }
+}
+
+/// `routes[].limits[]`
+enum LimitSection {
+    static let name = Setting("name", ValueKind.name, .required, "Shown in `RateLimit` and in metrics.")
+    static let per = Setting(
+        "per",
+        ValueKind.list(of: ValueKind<WindowDimension>.choice, atLeast: 1),
+        .required,
+        "What is counted by; several together count by their combination. IPv6 clients count by /64."
+    )
+    static let limit = Setting(
+        "limit",
+        .integer(WindowRule.limits),
+        .required,
+        "Most units in any interval of `window`."
+    )
+    static let window = Setting("window", .duration(WindowRule.windows), .required, "The length of the interval.")
+    static let cost = Setting("cost", .integer(1...1_000_000), .standard(1), "Units of one request.")
+    static let shadow = Setting("shadow", .flag, .standard(false), "Counts and reports, refuses nobody.")
+
+    static let schema = SectionSchema(
+        "routes[].limits[]",
+        [name.row, per.row, limit.row, window.row, cost.row, shadow.row]
+    )
+
+    static let kind = ValueKind<WindowRule>.section(schema) { section in
+        let name = section.value(name)
+        let per = section.value(per)
+        let limit = section.value(limit)
+        let window = section.value(window)
+        let cost = section.value(cost)
+        guard let shadow = section.value(shadow), let name, let per, let limit, let window, let cost else { return nil }
+        if cost > limit {
+            section.report("cost is larger than limit, so no request would ever pass", at: "cost", found: "\(cost)")
+            return nil
+        }
+        if Set(per).count < per.count { section.report("a word is here twice", at: "per") }
+        return WindowRule(name: name, per: per, limit: limit, window: window, cost: cost, isShadow: shadow)
+    }
+}
+
+/// `routes[].clients`
+enum ClientSection {
+    static let allow = Setting(
+        "allow",
+        ValueKind.list(of: ValueKind.addressRange),
+        .standard([]),
+        "Only these ranges. Empty: any."
+    )
+    static let deny = Setting(
+        "deny",
+        ValueKind.list(of: ValueKind.addressRange),
+        .standard([]),
+        "Never these, whatever `allow` says."
+    )
+
+    static let schema = SectionSchema("routes[].clients", [allow.row, deny.row])
+
+    static let kind = ValueKind<ClientRanges>.section(schema) { section in
+        let allow = section.value(allow)
+        guard let deny = section.value(deny), let allow else { return nil }
+        return ClientRanges(allow: allow, deny: deny)
+    }
+}
+
+/// `routes[].timeouts` as written.
+struct TimeoutOverrides: Sendable {
+    var connect: Duration?
+    var firstByte: Duration?
+    var idle: Duration?
+    var total: Duration?
+
+    /// The upstream's deadlines with these in their place.
+    func over(_ standard: UpstreamTimeoutSettings) -> UpstreamTimeoutSettings {
+        UpstreamTimeoutSettings(
+            connect: connect ?? standard.connect,
+            firstByte: firstByte ?? standard.firstByte,
+            idle: idle ?? standard.idle,
+            total: total ?? standard.total
+        )
+    }
+}
+
+/// `routes[].timeouts`
+enum RouteTimeoutSection {
+    static let connect = optional(UpstreamTimeoutSection.connect)
+    static let firstByte = optional(UpstreamTimeoutSection.firstByte)
+    static let idle = optional(UpstreamTimeoutSection.idle)
+    static let total = optional(UpstreamTimeoutSection.total)
+
+    private static func optional(_ setting: Setting<Duration>) -> Setting<Duration> {
+        Setting(setting.name, setting.kind, .optional, "Left out: the upstream's.")
+    }
+
+    static let schema = SectionSchema("routes[].timeouts", [connect.row, firstByte.row, idle.row, total.row])
+
+    static let kind = ValueKind<TimeoutOverrides>.section(schema) { section in
+        TimeoutOverrides(
+            connect: section.value(connect),
+            firstByte: section.value(firstByte),
+            idle: section.value(idle),
+            total: section.value(total)
+        )
+    }
+}
+
+/// `routes[].forward` as written.
+struct ForwardOverrides: Sendable {
+    var authorization: Forwarding?
+    var apiKey: Forwarding?
+    var clientAuthorization: Forwarding?
+    var host: HostForwarding
+
+    func policy(over standard: ForwardPolicy) -> ForwardPolicy {
+        ForwardPolicy(
+            keepsAuthorization: authorization.map { $0 == .keep } ?? standard.keepsAuthorization,
+            keepsAPIKey: apiKey.map { $0 == .keep } ?? standard.keepsAPIKey,
+            keepsClientAuthorization: clientAuthorization.map { $0 == .keep } ?? standard.keepsClientAuthorization,
+            keepsHost: host == .client
+        )
+    }
+}
+
+/// Whether a field goes on to the upstream.
+enum Forwarding: String, Sendable, CaseIterable {
+    case keep, strip
+}
+
+/// Whose host name the upstream sees.
+enum HostForwarding: String, Sendable, CaseIterable {
+    case client, upstream
+}
+
+/// `routes[].forward`
+enum ForwardSection {
+    static let authorization = Setting(
+        "authorization",
+        ValueKind<Forwarding>.choice,
+        .optional,
+        "Left out: kept by offlineid (it is the user's session), stripped by appengine and vouch."
+    )
+    static let apiKey = Setting("api_key", ValueKind<Forwarding>.choice, .optional, "Left out: stripped.")
+    static let clientAuthorization = Setting(
+        "client_authorization",
+        ValueKind<Forwarding>.choice,
+        .optional,
+        "Left out: kept."
+    )
+    static let host = Setting(
+        "host",
+        ValueKind<HostForwarding>.choice,
+        .standard(.client),
+        "The name in `Host`: the client's, or the endpoint's own."
+    )
+
+    static let schema = SectionSchema(
+        "routes[].forward",
+        [authorization.row, apiKey.row, clientAuthorization.row, host.row]
+    )
+
+    static let kind = ValueKind<ForwardOverrides>.section(schema) { section in
+        let authorization = section.value(authorization)
+        let apiKey = section.value(apiKey)
+        let clientAuthorization = section.value(clientAuthorization)
+        guard let host = section.value(host) else { return nil }
+        return ForwardOverrides(
+            authorization: authorization,
+            apiKey: apiKey,
+            clientAuthorization: clientAuthorization,
+            host: host
+        )
+    }
+}
