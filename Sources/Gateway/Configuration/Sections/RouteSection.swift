@@ -122,7 +122,7 @@ enum RouteSection {
                 requestHeaders: optional.requestHeaders,
                 responseHeaders: optional.responseHeaders,
                 clients: clients,
-                timeouts: .none,
+                timeouts: .pending,
                 body: ByteCount(bytes: 0),
                 paths: paths,
                 forward: forward.policy(over: .standard(for: dialect)),
@@ -196,5 +196,10 @@ extension ValueKind where Value == String {
 
 extension UpstreamTimeoutSettings {
     /// A place-holder until the route's upstream is known.
-    fileprivate static let none = UpstreamTimeoutSettings(connect: .zero, firstByte: .zero, idle: .zero, total: .zero)
+    fileprivate static let pending = UpstreamTimeoutSettings(
+        connect: .zero,
+        firstByte: .zero,
+        idle: .zero,
+        total: .zero
+    )
 }
