@@ -48,6 +48,9 @@ interop() {
     .venv/bin/python -m pytest Tests/Interop -p no:cacheprovider "$@"
 }
 
+# A second reading of the documents about proofs judges the vectors and minted proofs beside the binary.
+oracle() { SALLYPORT_BIN=$BINARY "$(Tests/Oracle/setup.sh)" -m pytest -q Tests/Oracle -p no:cacheprovider; }
+
 case ${1:-} in
 --self-test)
     bash -n "$0" && bash -n deploy/common.sh && need_swift && [ -s Tests/Interop/requirements.txt ] && echo "test.sh: self-test passed"
@@ -62,7 +65,10 @@ case ${1:-} in
     prepare
     step "Scripts test themselves" self_tests
     step "Swift tests" swift_tests
-    step "Release build" release_build && step "Release binary, real clients" interop
+    if step "Release build" release_build; then
+        step "Release binary, real clients" interop
+        step "Proofs, judged twice" oracle
+    fi
     ;;
 *)
     echo "usage: deploy/test.sh [--interop [PYTEST ARGUMENTS] | --self-test]" >&2

@@ -4,6 +4,7 @@
 """Named mutations: each changes a recipe, and says what must come of it when it is alone and the outcome is sure."""
 
 import base64
+import hashlib
 
 
 class Mutations:
@@ -36,6 +37,10 @@ def apply(mutations, recipe, rng):
     if not chosen:
         return labels, recipe.good
     return labels, chosen[0][2] if count == 1 else None
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
 
 
 def b64(data):
