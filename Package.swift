@@ -67,6 +67,7 @@ let package = Package(
 
         tests("Attestation", ["Attestation", "Crypto", "Encodings"]),
         tests("Crypto", ["Crypto", "Encodings"]),
+        tests("Encodings", ["Encodings"]),
         tests("Gateway", ["Buffers", "Credentials", "Encodings", "Gateway", "Telemetry"]),
         tests("HTTP", ["Buffers", "HTTP"]),
         tests("Limits", ["Limits"]),

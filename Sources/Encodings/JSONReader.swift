@@ -36,6 +36,12 @@ package struct JSONError: Error, Equatable {
     /// The offset of the byte at which it was noticed.
     package let offset: Int
 
+    /// An error at a byte.
+    package init(code: Code, offset: Int) {
+        self.code = code
+        self.offset = offset
+    }
+
     package static func == (left: JSONError, right: JSONError) -> Bool {
         left.code == right.code
     }
