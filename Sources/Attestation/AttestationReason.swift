@@ -27,6 +27,14 @@ package enum AttestationReason: String, Sendable, Hashable, CaseIterable {
     case badSignature = "bad_signature"
     /// An assertion counter that is not above the last accepted one.
     case counterNotIncreasing = "counter_not_increasing"
+    /// A challenge that is unknown, expired, spent or another app's.
+    case challengeInvalid = "challenge_invalid"
+    /// An assertion of a key that this app does not hold.
+    case unknownKey = "unknown_key"
+    /// The install is blocked.
+    case deviceBlocked = "device_blocked"
+    /// Nothing is registered that such a proof could be checked against.
+    case notConfigured = "not_configured"
 
     // What degrades an Android device; the first two refuse an Apple key.
 

@@ -24,6 +24,13 @@ package struct LabAppleProofs: Sendable {
         package let object: String
         /// The key, for assertions later.
         package let key: PrivateKey
+
+        /// A proof of these parts.
+        package init(keyID: String, object: String, key: PrivateKey) {
+            self.keyID = keyID
+            self.object = object
+            self.key = key
+        }
     }
 
     private let authority: LabAuthorities.Authority

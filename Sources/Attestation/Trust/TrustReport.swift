@@ -26,6 +26,8 @@ package struct TrustReport: Sendable {
     package let version: String
     /// Each root.
     package let rows: [Row]
+    /// Whether a root is none of those that the program carries: a bundle for tests, or a vendor's newer one.
+    package let hasOtherRoots: Bool
     /// How many serial numbers the status list names; nil if there is no list.
     package let statusListCount: Int?
     /// The list's age in hours; nil if there is no list.
@@ -52,6 +54,10 @@ package struct TrustReport: Sendable {
                 areDatesJudged: root.purpose == .apple
             )
         }
+        let carried = BuiltInTrust.names.compactMap { BuiltInTrust.text(ofFile: $0) }
+        hasOtherRoots = !bundle.roots.allSatisfy { root in
+            carried.contains(PEMBlock(label: "CERTIFICATE", bytes: root.anchor.certificate.der).text)
+        }
         statusListCount = bundle.statusListTime == nil ? nil : bundle.statusList.count
         statusListAge = bundle.statusListTime.map { (now.seconds - $0.seconds) / 3_600 }
         var warnings: [String] = []
@@ -66,6 +72,7 @@ package struct TrustReport: Sendable {
         } else {
             warnings.append("There is no status list: revoked Android certificates are not noticed.")
         }
+        if hasOtherRoots { warnings.append("A root of this bundle is none that the program carries.") }
         self.warnings = warnings
     }
 
@@ -87,6 +94,7 @@ package struct TrustReport: Sendable {
             writer.endObject()
         }
         writer.endArray()
+        writer.member("test_roots", hasOtherRoots)
         writer.member("status_list_entries", statusListCount)
         writer.member("status_list_age_hours", statusListAge.map { Int($0) })
         writer.member("warnings", warnings)
