@@ -7,7 +7,9 @@ package enum HTTP2Event {
     case head(HTTP2Stream)
     /// An interim answer came; the final one is still to come, and may already be next.
     case interim(HTTP2Stream, InterimAnswer)
-    /// A head that must not be used; a server answers it with `violation.status`, a client has reset it.
+    /// A head that must not be used: a server answers it with `violation.status`, a client has reset it already.
+    ///
+    /// After `.head` it is about the trailers, and the stream has been reset.
     case refused(HTTP2Stream, HTTPViolation)
     /// There are new bytes in `stream.inbound`.
     case data(HTTP2Stream)

@@ -59,6 +59,7 @@ extension HTTP2Session {
 
     func blockBegan(_ kind: NghttpSession.BlockKind, stream id: Int32) {
         blockBytes = 0
+        fieldBytes = 0
         if role == .server, kind == .request {
             // RFC 9113 6.8: what the client is told was not taken must not be done.
             guard id <= lastTaken else {
@@ -92,7 +93,6 @@ extension HTTP2Session {
 
     private func keep(_ name: Span<UInt8>, _ value: Span<UInt8>, of stream: HTTP2Stream) throws(HTTPViolation) {
         let limits = settings.heads
-        if blockBytes > limits.fieldBytes + limits.startLine { throw .fieldsTooLarge }
         let isTrailer = stream.phase == .body
         if name.count > 0, name[0] == 0x3a {
             if isTrailer { throw .malformedPseudoField }
@@ -104,6 +104,8 @@ extension HTTP2Session {
             }
             return
         }
+        fieldBytes += name.count + value.count
+        if fieldBytes > limits.fieldBytes { throw .fieldsTooLarge }
         try checkField(name, value)
         if isTrailer {
             try stream.trailers.keep(name, value, limits)
@@ -195,9 +197,8 @@ extension HTTP2Session {
     }
 
     func dataReceived(_ data: Span<UInt8>, stream id: Int32) {
-        guard let stream = stream(id), !stream.ignoresInbound, stream.violation == nil else {
-            return frames.creditConnection(data.count)
-        }
+        guard let stream = stream(id) else { return frames.creditConnection(data.count) }
+        if stream.ignoresInbound { return discard(data.count, of: stream) }
         stream.uncredited += data.count
         let wasEmpty = stream.inbound.isEmpty
         stream.inbound.append(data)
@@ -208,7 +209,7 @@ extension HTTP2Session {
     func streamEnded(_ id: Int32) {
         guard let stream = stream(id), !stream.isInboundEnded else { return }
         stream.isInboundEnded = true
-        if !stream.ignoresInbound, stream.violation == nil { tell(.ended(stream)) }
+        if !stream.ignoresInbound { tell(.ended(stream)) }
     }
 
     func streamClosed(_ id: Int32, _ code: HTTP2ErrorCode) {
@@ -216,6 +217,7 @@ extension HTTP2Session {
         if latest === stream { latest = nil }
         ownResets.remove(id)
         stream.isClosed = true
+        if stream.ignoresInbound { lingering.removeAll { $0.stream === stream } }
         if stream.uncredited > 0 {
             frames.creditConnection(stream.uncredited)
             stream.uncredited = 0
@@ -227,7 +229,7 @@ extension HTTP2Session {
     func endSent(stream id: Int32) {
         guard let stream = stream(id) else { return }
         stream.isOutboundSent = true
-        if stream.ignoresInbound { reset(stream, .noError) }
+        if stream.ignoresInbound { linger(stream) }
     }
 
     func dataSent(_ stream: HTTP2Stream) {

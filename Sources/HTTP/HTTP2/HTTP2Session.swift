@@ -27,8 +27,12 @@ package final class HTTP2Session {
     private var nextIndex = 0
     private var block = HeaderBlock()
     var now: UInt64 = 0
+    /// The bytes of the present header block as HTTP/2 counts them, and those of its fields alone.
     var blockBytes = 0
+    var fieldBytes = 0
     var continuationCount = 0
+    /// Answered streams whose bodies still come, and until when that is borne; in order of time.
+    var lingering: [(stream: HTTP2Stream, until: UInt64)] = []
     /// The last stream that is served, once that is decided.
     var lastTaken = Int32.max
     /// Streams we reset ourselves, so that the library's own resets can be told from them.
@@ -51,13 +55,22 @@ package final class HTTP2Session {
 
     /// Takes all of `bytes`; on a throw send what there is to send and close.
     package func receive(_ bytes: Span<UInt8>, now nanoseconds: UInt64) throws(HTTP2Failure) {
-        now = nanoseconds
+        tick(now: nanoseconds)
         let isWhole = frames.receive(bytes)
         if let flood {
             frames.terminate(.enhanceYourCalm)
             throw .flood(flood)
         }
         guard isWhole else { throw .broken }
+    }
+
+    /// Lets time pass without bytes: call it about once a second.
+    package func tick(now nanoseconds: UInt64) {
+        now = nanoseconds
+        while let first = lingering.first, first.until <= now {
+            lingering.removeFirst()
+            if first.stream.ignoresInbound, first.stream.isOutboundSent { reset(first.stream, .noError) }
+        }
     }
 
     /// Appends what is to be sent to `buffer`, stopping soon after it holds `limit` bytes.
@@ -229,14 +242,32 @@ package final class HTTP2Session {
         if !stream.isClosed { frames.credit(count, stream: stream.id) }
     }
 
-    /// Reads no more of the peer's body: the rest is thrown away, and the peer told once our answer has left.
+    /// Reads no more of the peer's body: the rest is thrown away, and the stream ended a while after our answer has left.
+    ///
+    /// Not at once: clients that are busy sending (curl 7.88, httpx) miss an answer with a reset on its heels. What comes
+    /// meanwhile is borne up to `settings.drain` bytes and `settings.linger`.
     package func ignoreInbound(of stream: HTTP2Stream) {
         guard !stream.isClosed, !stream.isInboundEnded, !stream.ignoresInbound else { return }
         stream.ignoresInbound = true
         stream.inbound.removeAll()
-        frames.creditConnection(stream.uncredited)
+        let held = stream.uncredited
         stream.uncredited = 0
-        if stream.isOutboundSent { reset(stream, .noError) }
+        discard(held, of: stream)
+        if stream.isOutboundSent { linger(stream) }
+    }
+
+    /// Credits bytes that nobody will read, the stream only while it may be drained.
+    func discard(_ count: Int, of stream: HTTP2Stream) {
+        stream.discarded += count
+        if stream.discarded <= settings.drain {
+            frames.credit(count, stream: stream.id)
+        } else {
+            frames.creditConnection(count)
+        }
+    }
+
+    func linger(_ stream: HTTP2Stream) {
+        lingering.append((stream, now &+ settings.linger))
     }
 
     /// Ends the stream at once.

@@ -11,6 +11,10 @@ package struct HTTP2Settings: Sendable, Equatable {
     package var connectionWindow = 1024 * 1024
     /// The CONTINUATION frames of one header block; honest blocks need none or one.
     package var continuations = 8
+    /// The nanoseconds an answered stream may go on with a body that nobody reads.
+    package var linger: UInt64 = 2_000_000_000
+    /// The bytes of such a body that are taken and thrown away.
+    package var drain = 128 * 1024 * 1024
     /// Limits of one header block.
     package var heads = ParserLimits()
     /// What the peer may cause before it is cut off.

@@ -45,6 +45,8 @@ package final class HTTP2Stream {
     var ignoresInbound = false
     /// Bytes received and not yet credited.
     var uncredited = 0
+    /// Bytes received after nobody wanted them any more.
+    var discarded = 0
     var phase = Phase.head
     var violation: HTTPViolation?
     var cookies = ByteBuffer()
@@ -79,6 +81,7 @@ package final class HTTP2Stream {
         isAboveLowWater = false
         ignoresInbound = false
         uncredited = 0
+        discarded = 0
         phase = .head
         violation = nil
         cookies.removeAll()

@@ -87,6 +87,15 @@ struct HTTP2RequestTests {
     func `heads beyond the limits are answered, not stored`() throws {
         let many = (0..<120).map { ("x-\($0)", "y") }
         #expect(try Self.events(FrameBytes.get + many) == ["refused 1 too_many_fields"])
+        let large = [("x", String(repeating: "y", count: 33_000))]
+        let limits = HTTP2Settings().heads
+        #expect(limits.fieldBytes < 33_000)
+        let block = FrameBytes.block(FrameBytes.get + large)
+        let pieces =
+            FrameBytes.frame(1, flags: 1, stream: 1, Array(block.prefix(16_384)))
+            + FrameBytes.frame(9, stream: 1, Array(block.dropFirst(16_384).prefix(16_384)))
+            + FrameBytes.frame(9, flags: 4, stream: 1, Array(block.dropFirst(32_768)))
+        #expect(try RawServer(FrameBytes.start + pieces).events == ["refused 1 fields_too_large"])
         let path = "/" + String(repeating: "a", count: 9000)
         #expect(try Self.events(Self.changed(":path", path)) == ["refused 1 start_line_too_long"])
     }

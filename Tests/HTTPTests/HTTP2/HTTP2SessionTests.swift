@@ -153,6 +153,9 @@ struct HTTP2SessionTests {
         pair.run()
         #expect(stream.response.status == 401)
         #expect(text(stream.inbound) == "no")
+        #expect(pair.clientEvents.last == "ended 1")
+        pair.server.tick(now: HTTP2Settings().linger)
+        pair.run()
         #expect(pair.clientEvents.last == "closed 1 0")
         #expect(pair.serverEvents == ["head 1", "closed 1 0"])
     }
