@@ -64,6 +64,9 @@ final class RedisServer: Sendable {
         }
     }
 
+    /// The server's process id.
+    var currentProcess: pid_t { process.withLock { $0 } }
+
     /// Stops or continues it without ending it.
     func signal(_ number: CInt) {
         process.withLock { process in _ = Glibc.kill(process, number) }

@@ -6,7 +6,8 @@ struct RedisBackOff {
     private var failures = 0
 
     private static let first = Duration.milliseconds(20)
-    private static let longest = Duration.seconds(2)
+    /// An attempt costs next to nothing, and until one succeeds new apps are refused.
+    private static let longest = Duration.milliseconds(500)
 
     mutating func succeeded() { failures = 0 }
 

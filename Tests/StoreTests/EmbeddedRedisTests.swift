@@ -1,0 +1,85 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Glibc
+import Testing
+import Transport
+
+@testable import Store
+
+@Suite(.onLoop) struct EmbeddedRedisTests {
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return 0 }
+        return status.st_mode & 0o777
+    }
+
+    @Test @Reactor func `nobody else can read or reach it`() async throws {
+        let server = try await RedisServer.launched()
+        let embedded = server.embedded
+        #expect(mode(embedded.directory) == 0o700)
+        #expect(mode(embedded.socketPath) == 0o600)
+        #expect(mode(embedded.configurationPath) == 0o600)
+        #expect(mode(embedded.directory + "/password") == 0o600)
+        let configuration = try #require(try PrivateFiles.read(embedded.configurationPath))
+        let password = try #require(embedded.endpoint.password?.text)
+        #expect(!configuration.contains(password))
+        #expect(configuration.contains("port 0\n"))
+        var stranger = embedded.endpoint
+        stranger.user = nil
+        stranger.password = nil
+        let connection = RedisConnection(
+            loop: TestLoop.loop,
+            endpoint: stranger,
+            options: RedisConnection.Options(name: "stranger")
+        )
+        connection.start()
+        await #expect(throws: StoreError.unavailable) { try await connection.becomeReady(within: .milliseconds(200)) }
+        #expect(connection.lastFailure?.contains("NOAUTH") == true)
+        connection.close()
+    }
+
+    @Test @Reactor func `our user cannot wipe or reconfigure it`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        for command in [["FLUSHALL"], ["CONFIG", "SET", "appendonly", "no"], ["DEBUG", "SLEEP", "0"], ["KEYS", "*"]] {
+            await #expect(throws: StoreError.refused("")) {
+                try await connection.call(command.map { RedisArgument.text($0) })
+            }
+        }
+        #expect(try await connection.call(["CONFIG", "GET", "appendfsync"]).elements?.last?.text == "always")
+        connection.close()
+    }
+
+    @Test @Reactor func `a running server is found again, a dead one is not`() async throws {
+        let server = try await RedisServer.launched()
+        let again = try EmbeddedRedis(preparing: server.directory + "/redis")
+        #expect(again.endpoint == server.embedded.endpoint)
+        #expect(again.runningProcess() == server.currentProcess)
+        #expect(again.isAnswering())
+        server.kill()
+        #expect(again.runningProcess() == nil)
+        #expect(!again.isAnswering())
+    }
+
+    @Test func `a folder whose socket's path is too long is refused`() throws {
+        let path = "/tmp/" + String(repeating: "x", count: 120)
+        defer {
+            unsafe unlink(path + "/password")
+            unsafe rmdir(path)
+        }
+        #expect(throws: EmbeddedRedisProblem.self) { try EmbeddedRedis(preparing: path) }
+    }
+
+    @Test func `a damaged password is a problem, not a new server`() throws {
+        var template = [CChar]("/tmp/sallyport-store-XXXXXX".utf8CString)
+        _ = unsafe template.withUnsafeMutableBufferPointer { unsafe mkdtemp($0.baseAddress.unsafelyUnwrapped) }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer {
+            unsafe unlink(path + "/password")
+            unsafe rmdir(path)
+        }
+        try PrivateFiles.write("short", to: path + "/password")
+        #expect(throws: EmbeddedRedisProblem.self) { try EmbeddedRedis(preparing: path) }
+    }
+}
