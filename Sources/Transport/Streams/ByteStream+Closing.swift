@@ -38,6 +38,22 @@ extension ByteStream {
         end(failure)
     }
 
+    /// Tells the owner, and lets the alert just sent reach the peer before the socket goes.
+    func failSecurely(_ failure: StreamFailure) {
+        sendWire()
+        guard case .tls = failure else { return fail(failure) }
+        let owner = owner
+        self.owner = nil
+        wasReported = true
+        phase = .lingering
+        lingerLeft = limits.lingerBytes
+        shutdown(descriptor, CInt(SHUT_WR))
+        timer.arm(after: limits.lingerDeadline)
+        mayRead = true
+        owner?.streamClosed(self, failure)
+        linger()
+    }
+
     /// Closes in order and tells the owner.
     func finish() {
         end(nil)
@@ -62,15 +78,22 @@ extension ByteStream {
         unsafe ssl = nil
     }
 
-    func endWriting() {
-        guard !writeEnded else { return }
+    /// Ends our side; false while close_notify still waits for the socket, a later flush comes back here.
+    @discardableResult
+    func endWriting() -> Bool {
+        guard !writeEnded else { return true }
+        if !closeNotified {
+            closeNotified = true
+            notifyClose()
+        }
+        guard wire.isEmpty else { return false }
         writeEnded = true
-        notifyClose()
         shutdown(descriptor, CInt(SHUT_WR))
+        return true
     }
 
     func beginLingering() {
-        endWriting()
+        guard endWriting() else { return }
         guard !inboundEnded else { return finish() }
         phase = .lingering
         timer.arm(after: limits.lingerDeadline)

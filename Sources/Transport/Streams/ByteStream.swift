@@ -60,9 +60,12 @@ package final class ByteStream: EventSource {
     var wantsClose = false
     var wantsWriteEnd = false
     var writeEnded = false
+    var closeNotified = false
     var readSize = 4096
     var lingerLeft = 0
     var startFailure: StreamFailure?
+    /// The owner was told of the end; only the socket lives on for a moment.
+    var wasReported = false
     let timer: LoopTimer
 
     let security: StreamSecurity
@@ -70,6 +73,8 @@ package final class ByteStream: EventSource {
     nonisolated(unsafe) var ssl: OpaquePointer?
     var moreToEncrypt = false
     var socketError: CInt = 0
+    var ciphertextEnded = false
+    var refusedServerName = false
 
     private init(
         loop: EventLoop,
@@ -142,7 +147,7 @@ package final class ByteStream: EventSource {
     }
 
     /// Whether the stream can still carry bytes in some direction.
-    package var isClosed: Bool { phase == .closed }
+    package var isClosed: Bool { phase == .closed || wasReported }
 
     /// Whether bytes can be written and will be sent.
     package var isOpen: Bool { phase == .open && !wantsClose && !wantsWriteEnd }

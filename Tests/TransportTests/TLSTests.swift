@@ -1,0 +1,383 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Foundation
+import Testing
+import Transport
+
+@Suite struct TLSTests {
+    let loop = LoopThread.loop
+    let certificates = TestCertificates.shared
+
+    @Reactor func server(_ change: (inout TLSServerSettings) -> Void = { _ in }, keys: TicketKeys? = nil) throws -> Door
+    {
+        var settings = TLSServerSettings(identities: [certificates.one, certificates.wild], defaultIdentity: "one")
+        change(&settings)
+        let context = try TLSServerContext(settings, ticketKeys: keys)
+        let door = try Door(loop, tls: context)
+        door.prepare = { _, probe in
+            probe.consumes = false
+            probe.onReceived = { stream in
+                stream.write(stream.inbound.bytes)
+                stream.consume(stream.inbound.count)
+            }
+        }
+        return door
+    }
+
+    @Reactor func client(
+        _ door: Door,
+        _ context: TLSClientContext? = nil,
+        name: String = "localhost"
+    ) throws -> (ByteStream, Probe) {
+        let used: TLSClientContext
+        if let context {
+            used = context
+        } else {
+            used = try TLSClientContext(TLSClientSettings(trust: .authorities(pem: certificates.authority)))
+        }
+        let stream = ByteStream(
+            loop: loop,
+            connectingTo: door.socket.address,
+            tls: used,
+            serverName: name
+        )
+        let probe = Probe()
+        stream.start(owner: probe)
+        return (stream, probe)
+    }
+
+    func keys(_ seed: UInt8) throws -> TicketKeys.Key {
+        try #require(TicketKeys.Key(bytes: (0..<80).map { UInt8($0) ^ seed }))
+    }
+
+    @Test @Reactor func `bytes pass both ways, and both ends know what was agreed`() async throws {
+        let door = try server()
+        defer { door.close() }
+        let (stream, probe) = try client(door)
+        stream.write("secret")
+        try await eventually(loop) { probe.text == "secret" || probe.isClosed }
+        #expect(probe.failure == nil)
+        #expect(probe.session?.version == .v1_3)
+        #expect(probe.session?.cipher == "TLS_AES_128_GCM_SHA256")
+        #expect(probe.session?.isResumed == false)
+        let (_, other) = try await door.first()
+        #expect(other.session?.serverName == "localhost")
+        stream.close()
+        try await eventually(loop) { other.hasEnded }
+    }
+
+    @Test @Reactor func `a hundred megabytes pass with back-pressure`() async throws {
+        let total = 100_000_000
+        let door = try server()
+        defer { door.close() }
+        var received = 0
+        var isIntact = true
+        door.prepare = { _, probe in
+            probe.consumes = false
+            probe.onReceived = { stream in
+                if !continues(stream.inbound.bytes, from: received) { isIntact = false }
+                received += stream.inbound.count
+                stream.consume(stream.inbound.count)
+            }
+        }
+        let (stream, probe) = try client(door)
+        var sent = 0
+        var highest = 0
+        let fill: (ByteStream) -> Void = { stream in
+            while sent < total, !stream.isCongested {
+                let count = min(40_000, total - sent)
+                stream.outbound.append(contentsOf: counting(count, from: sent))
+                stream.outboundAppended()
+                sent += count
+                highest = max(highest, stream.outboundCount)
+            }
+            if sent == total { stream.closeWrite() }
+        }
+        probe.onDrained = fill
+        try await eventually(loop) { probe.session != nil }
+        fill(stream)
+        let (_, other) = try await door.first()
+        try await eventually(loop, within: .seconds(120)) { other.hasEnded || other.isClosed }
+        #expect(received == total)
+        #expect(isIntact)
+        #expect(highest < 512 << 10)
+        stream.close()
+    }
+
+    @Test(arguments: [
+        ("one.example", "one"), ("x.wild.example", "wild"), ("a.b.wild.example", "one"), ("other", "one"),
+    ])
+    @Reactor func `the server name picks the certificate`(name: String, identity: String) async throws {
+        let door = try server()
+        defer { door.close() }
+        let output = try await run(
+            ["openssl", "s_client", "-connect", "\(door.socket.address)", "-servername", name],
+            holdsInput: .milliseconds(100)
+        )
+        #expect(output.contains("subject=CN = \(identity)"), "\(output)")
+    }
+
+    @Test @Reactor func `an unknown server name is refused with its alert where there is no default`() async throws {
+        let door = try server { $0.defaultIdentity = nil }
+        defer { door.close() }
+        let output = try await run(
+            ["openssl", "s_client", "-connect", "\(door.socket.address)", "-servername", "other"],
+            holdsInput: .milliseconds(100)
+        )
+        #expect(output.contains("unrecognized name"), "\(output)")
+        let (_, probe) = try await door.first()
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.failure == .tls(TLSFailure(.unknownServerName)))
+        let accepted = try await run(
+            ["openssl", "s_client", "-connect", "\(door.socket.address)", "-servername", "one.example"],
+            holdsInput: .milliseconds(100)
+        )
+        #expect(accepted.contains("subject=CN = one"))
+    }
+
+    @Test @Reactor func `no server name is refused where there is no default`() async throws {
+        let door = try server { $0.defaultIdentity = nil }
+        defer { door.close() }
+        let output = try await run(
+            ["openssl", "s_client", "-connect", "\(door.socket.address)", "-noservername"],
+            holdsInput: .milliseconds(100)
+        )
+        #expect(output.contains("unrecognized name"), "\(output)")
+    }
+
+    @Test(arguments: ["-tls1_2", "-tls1_3"]) @Reactor
+    func `curl speaks to it`(version: String) async throws {
+        let door = try server()
+        defer { door.close() }
+        door.prepare = { _, probe in
+            probe.onReceived = { stream in
+                stream.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
+            }
+        }
+        let port = try #require(door.socket.address.port)
+        let output = try await run([
+            "curl", "-sS", "--max-time", "5", "--cacert", certificates.path("ca.pem"),
+            version == "-tls1_2" ? "--tls-max" : "--tlsv1.3", version == "-tls1_2" ? "1.2" : "--http1.1",
+            "https://localhost:\(port)/",
+        ])
+        #expect(output == "hello")
+        let (_, probe) = try await door.first()
+        #expect(probe.session?.version == (version == "-tls1_2" ? .v1_2 : .v1_3))
+        #expect(probe.session?.applicationProtocol == "http/1.1")
+    }
+
+    @Test(arguments: ["-tls1_1", "-cipher AES128-SHA -tls1_2", "-cipher ECDHE-ECDSA-AES128-SHA -tls1_2"]) @Reactor
+    func `old versions and weak suites are refused`(options: String) async throws {
+        let door = try server()
+        defer { door.close() }
+        let output = try await run(
+            ["openssl", "s_client", "-connect", "\(door.socket.address)"]
+                + options.split(separator: " ").map(String.init),
+            holdsInput: .milliseconds(100)
+        )
+        #expect(output.contains("alert") || output.contains("no protocols"), "\(output)")
+        #expect(door.probes.allSatisfy { $0.session == nil })
+    }
+
+    @Test @Reactor func `a protocol we do not speak ends the handshake`() async throws {
+        let door = try server()
+        defer { door.close() }
+        let output = try await run(
+            ["openssl", "s_client", "-connect", "\(door.socket.address)", "-alpn", "h9"],
+            holdsInput: .milliseconds(100)
+        )
+        #expect(output.contains("no application protocol"), "\(output)")
+        let (_, probe) = try await door.first()
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.failure == .tls(TLSFailure(.noCommonProtocol)))
+    }
+
+    @Test(arguments: ["GET / HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}\u{0}\u{5}garbage", "garbage that is no hello at all"])
+    @Reactor func `what is no hello is refused`(bytes: String) async throws {
+        let door = try server()
+        defer { door.close() }
+        let stream = ByteStream(loop: loop, connectingTo: door.socket.address)
+        stream.start(owner: Probe())
+        stream.write(Array(bytes.utf8).span)
+        let (_, probe) = try await door.first()
+        try await eventually(loop) { probe.isClosed }
+        guard case .tls? = probe.failure else {
+            Issue.record("\(String(describing: probe.failure))")
+            return
+        }
+        stream.close()
+    }
+
+    @Test @Reactor func `a slow handshake is cut`() async throws {
+        let door = try server()
+        defer { door.close() }
+        door.limits.handshakeDeadline = .milliseconds(100)
+        let stream = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let silent = Probe()
+        stream.start(owner: silent)
+        let (_, probe) = try await door.first()
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.failure == .handshakeDeadlinePassed)
+        try await eventually(loop) { silent.hasEnded || silent.isClosed }
+        stream.close()
+    }
+
+    @Test(arguments: [TLSVersion.v1_2, .v1_3]) @Reactor
+    func `a session is resumed on another context with the same keys`(version: TLSVersion) async throws {
+        let keys = TicketKeys(current: try keys(1))
+        let first = try server(keys: keys)
+        let second = try server(keys: TicketKeys(current: try self.keys(2), previous: try self.keys(1)))
+        let third = try server(keys: TicketKeys(current: try self.keys(3)))
+        defer {
+            first.close()
+            second.close()
+            third.close()
+        }
+        let file = certificates.path("session-\(version.rawValue)")
+        let option = version == .v1_2 ? "-tls1_2" : "-tls1_3"
+        _ = try await run(
+            ["openssl", "s_client", "-connect", "\(first.socket.address)", option, "-sess_out", file],
+            input: "x",
+            holdsInput: .milliseconds(200)
+        )
+        for door in [first, second, third] {
+            _ = try await run(
+                ["openssl", "s_client", "-connect", "\(door.socket.address)", option, "-sess_in", file],
+                input: "x",
+                holdsInput: .milliseconds(100)
+            )
+        }
+        #expect(first.probes.map { $0.session?.isResumed } == [false, true])
+        #expect(second.probes.map { $0.session?.isResumed } == [true])
+        #expect(third.probes.map { $0.session?.isResumed } == [false])
+    }
+
+    @Test @Reactor func `without ticket keys nothing is resumed`() async throws {
+        let door = try server()
+        defer { door.close() }
+        let output = try await run(
+            ["openssl", "s_client", "-connect", "\(door.socket.address)", "-tls1_3"],
+            input: "x",
+            holdsInput: .milliseconds(200)
+        )
+        #expect(!output.contains("TLS session ticket:"))
+    }
+
+    @Test @Reactor func `a client context resumes its own sessions`() async throws {
+        let door = try server(keys: TicketKeys(current: try keys(7)))
+        defer { door.close() }
+        let context = try TLSClientContext(TLSClientSettings(trust: .authorities(pem: certificates.authority)))
+        for round in 0..<3 {
+            let (stream, probe) = try client(door, context)
+            stream.write("x")
+            try await eventually(loop) { probe.text == "x" || probe.isClosed }
+            #expect(probe.session?.isResumed == (round > 0))
+            stream.close()
+        }
+    }
+
+    @Test @Reactor func `a reload changes the certificate of new connections in place`() async throws {
+        let door = try server()
+        defer { door.close() }
+        let (stream, probe) = try client(door)
+        try await eventually(loop) { probe.session != nil }
+        let context = try #require(door.tls)
+        try context.reload(TLSServerSettings(identities: [certificates.wild], defaultIdentity: "wild"))
+        let (_, refused) = try client(door)
+        try await eventually(loop) { refused.isClosed }
+        #expect(refused.failure == .tls(TLSFailure(.hostnameMismatch)))
+        stream.write("still here")
+        try await eventually(loop) { probe.text == "still here" }
+        var broken = certificates.one
+        broken.keyPEM = certificates.wild.keyPEM
+        #expect(throws: TLSFailure(.keyMismatch)) {
+            try context.reload(TLSServerSettings(identities: [broken], defaultIdentity: nil))
+        }
+        stream.close()
+    }
+
+    @Test(arguments: [
+        ("localhost", TLSFailure.Reason?.none), ("127.0.0.1", nil), ("one.example", nil),
+        ("two.example", .hostnameMismatch), ("127.0.0.2", .hostnameMismatch),
+    ])
+    @Reactor func `the server's name is checked`(name: String, reason: TLSFailure.Reason?) async throws {
+        let door = try server()
+        defer { door.close() }
+        let (stream, probe) = try client(door, name: name)
+        try await eventually(loop) { probe.session != nil || probe.isClosed }
+        #expect(probe.failure == reason.map { .tls(TLSFailure($0)) })
+        stream.close()
+    }
+
+    @Test @Reactor func `an expired certificate and an unknown root are told apart`() async throws {
+        let expired = try server {
+            $0.identities = [certificates.expired]; $0.defaultIdentity = "expired"
+        }
+        defer { expired.close() }
+        let (_, late) = try client(expired)
+        try await eventually(loop) { late.isClosed }
+        #expect(late.failure == .tls(TLSFailure(.certificateExpired)))
+        let door = try server()
+        defer { door.close() }
+        let system = try TLSClientContext(TLSClientSettings(trust: .system))
+        let (_, stranger) = try client(door, system)
+        try await eventually(loop) { stranger.isClosed }
+        #expect(stranger.failure == .tls(TLSFailure(.untrustedRoot)))
+    }
+
+    @Test @Reactor func `a verifying client without a name to check fails`() async throws {
+        let door = try server()
+        defer { door.close() }
+        let (_, probe) = try client(door, name: "")
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.failure == .tls(TLSFailure(.unusableSetting)))
+    }
+
+    @Test @Reactor func `an end without close_notify is a cut`() async throws {
+        let door = try server()
+        defer { door.close() }
+        // s_client killed by timeout closes its socket without a word.
+        _ = try await run(
+            ["timeout", "-s", "KILL", "0.3", "openssl", "s_client", "-quiet", "-connect", "\(door.socket.address)"],
+            holdsInput: .milliseconds(500)
+        )
+        let (_, probe) = try await door.first()
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.failure == .truncated)
+    }
+
+    @Test @Reactor func `bad files are named`() throws {
+        var broken = certificates.one
+        broken.chainPEM = Array("nothing".utf8)
+        #expect(throws: TLSFailure(.badCertificateFile)) {
+            _ = try TLSServerContext(TLSServerSettings(identities: [broken], defaultIdentity: nil))
+        }
+        broken = certificates.one
+        broken.keyPEM = []
+        #expect(throws: TLSFailure(.badKeyFile)) {
+            _ = try TLSServerContext(TLSServerSettings(identities: [broken], defaultIdentity: nil))
+        }
+        #expect(throws: TLSFailure(.unusableSetting)) {
+            _ = try TLSServerContext(TLSServerSettings(identities: [certificates.one], defaultIdentity: "two"))
+        }
+        #expect(throws: TLSFailure(.badTrustFile)) {
+            _ = try TLSClientContext(TLSClientSettings(trust: .authorities(pem: [])))
+        }
+    }
+}
+
+/// `count` bytes of the pattern of the big transfer.
+private func counting(_ count: Int, from position: Int) -> [UInt8] {
+    (position..<position + count).map { UInt8(truncatingIfNeeded: $0 % 251) }
+}
+
+/// Whether `bytes` go on with the pattern of the big transfer, looking at every 997th.
+private func continues(_ bytes: Span<UInt8>, from position: Int) -> Bool {
+    for offset in stride(from: 0, to: bytes.count, by: 997)
+    where bytes[offset] != UInt8(truncatingIfNeeded: (position + offset) % 251) {
+        return false
+    }
+    return true
+}
