@@ -40,7 +40,7 @@ struct ExchangeFacts {
     var firstByteAt: MonotonicInstant?
     /// The end of the route's total time.
     var deadline: MonotonicInstant?
-    var timeouts = UpstreamTimeoutSettings.none
+    var timeouts = UpstreamTimeoutSettings.unrouted
 
     var status = 0
     var bytesIn = 0
@@ -55,5 +55,5 @@ struct ExchangeFacts {
 
 extension UpstreamTimeoutSettings {
     /// Before a route is known.
-    static let none = UpstreamTimeoutSettings(connect: .zero, firstByte: .zero, idle: .zero, total: .zero)
+    static let unrouted = UpstreamTimeoutSettings(connect: .zero, firstByte: .zero, idle: .zero, total: .zero)
 }
