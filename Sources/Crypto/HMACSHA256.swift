@@ -84,7 +84,7 @@ private func withDigestParameters<Result>(_ body: (UnsafePointer<OSSL_PARAM>) ->
     var name = Array("SHA256".utf8CString)
     return unsafe name.withUnsafeMutableBufferPointer { name in
         let parameters = unsafe [
-            OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
+            OSSL_PARAM_construct_utf8_string(sp_mac_param_digest(), name.baseAddress, 0),
             OSSL_PARAM_construct_end(),
         ]
         return unsafe parameters.withUnsafeBufferPointer { unsafe body($0.baseAddress.unsafelyUnwrapped) }

@@ -37,4 +37,8 @@ void sp_BIO_clear_retry_flags(BIO *bio);
 const unsigned char *sp_dns_name(const GENERAL_NAMES *names, int index, int *length);
 void sp_GENERAL_NAMES_free(GENERAL_NAMES *names);
 
+// The names of parameters, as pointers that outlive the call: Swift imports the macros as strings, whose pointers do not.
+static inline const char *sp_mac_param_digest(void) { return OSSL_MAC_PARAM_DIGEST; }
+static inline const char *sp_mac_param_key(void) { return OSSL_MAC_PARAM_KEY; }
+
 #endif

@@ -58,11 +58,11 @@ extension TicketKeys.Key {
             return unsafe digest.withUnsafeMutableBufferPointer { digest in
                 var parameters = unsafe [
                     OSSL_PARAM_construct_octet_string(
-                        OSSL_MAC_PARAM_KEY,
+                        sp_mac_param_key(),
                         UnsafeMutableRawPointer(mutating: base + 48),
                         32
                     ),
-                    OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.baseAddress, 0),
+                    OSSL_PARAM_construct_utf8_string(sp_mac_param_digest(), digest.baseAddress, 0),
                     OSSL_PARAM_construct_end(),
                 ]
                 return unsafe EVP_MAC_CTX_set_params(code, &parameters) == 1
