@@ -68,4 +68,23 @@ struct ConformanceTests {
             #expect(Transcript(responses: test.answer, cuts: cuts) == answers, "\(cuts)")
         }
     }
+
+    @Test(arguments: ConformanceCase.all)
+    func `a head can be asked about at any moment, whole or not`(_ test: ConformanceCase) {
+        let raw = test.raw.prefix(600)
+        var parser = RequestParser()
+        var answers = ResponseParser()
+        var head = RequestHead()
+        var answer = ResponseHead()
+        for end in raw.indices {
+            let bytes = Array(raw[...end])
+            let isRead = (try? parser.parse(bytes.span, into: &head)) ?? .needMore
+            _ = try? answers.parse(bytes.span, into: &answer, answering: .get)
+            let snapshot = RequestSnapshot(head)
+            let fields = lines(answer.fields) + [answer.reason.text]
+            #expect(isRead != .needMore || snapshot.lines.isEmpty || snapshot.lines.count == head.fields.count)
+            #expect(fields.count == answer.fields.count + 1)
+            if isRead != .needMore { return }
+        }
+    }
 }

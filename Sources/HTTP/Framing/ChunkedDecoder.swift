@@ -99,7 +99,7 @@ package struct ChunkedDecoder: ~Copyable {
     private mutating func readTrailers(_ bytes: Span<UInt8>, from start: Int) throws(HTTPViolation) -> Part {
         let section = bytes.extracting(start..<bytes.count)
         guard try scanner.scan(section, limits: limits, into: &trailers) else { return .needMore(consumed: start) }
-        trailers.storage.append(section.extracting(0..<scanner.position))
+        trailers.commit(section.extracting(0..<scanner.position), scanner.tally)
         trailers.dropForbiddenTrailers()
         phase = .ended
         return .end(consumed: start + scanner.position)

@@ -18,6 +18,8 @@ struct FieldScanner {
 
     private var phase = Phase.line
     private var slot = FieldTable.Slot()
+    /// The fields found so far; the table shows them once the section is committed.
+    private(set) var tally = FieldTable.Tally()
     private var classes: UInt8 = 0
     /// Where the section begins.
     private var start = 0
@@ -51,7 +53,7 @@ struct FieldScanner {
                     return true
                 }
                 if byte == 0x20 || byte == 0x09 { throw .lineFolding }
-                guard fields.count < limits.fieldCount, fields.count < FieldTable.mostFields else {
+                guard tally.count < limits.fieldCount, tally.count < FieldTable.mostFields else {
                     throw .tooManyFields
                 }
                 slot.start = UInt32(truncatingIfNeeded: position)
@@ -70,7 +72,7 @@ struct FieldScanner {
             case .value:
                 guard try scanValue(bytes) else { break }
                 try checkSize(limits)
-                fields.record(slot)
+                fields.record(slot, &tally)
                 phase = .line
                 continue
             }

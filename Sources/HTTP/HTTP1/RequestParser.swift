@@ -20,6 +20,7 @@ package struct RequestParser: ~Copyable {
     private var phase = Phase.start
     private var position = 0
     private var emptyLines = 0
+    private var line = RequestLine()
     private var scanner = FieldScanner()
 
     /// A parser at the start of a connection.
@@ -33,6 +34,8 @@ package struct RequestParser: ~Copyable {
     }
 
     /// Reads on; fills `head`, which the parser resets itself, once all of it is there.
+    ///
+    /// Before that, and after a refusal, `head` reads as empty or as far as it was understood: never out of bounds.
     package mutating func parse(
         _ bytes: Span<UInt8>,
         into head: inout RequestHead
@@ -53,22 +56,23 @@ package struct RequestParser: ~Copyable {
         if phase == .start {
             guard try skipEmptyLines(bytes) else { return .needMore }
             head.reset()
-            head.methodRange.start = UInt32(truncatingIfNeeded: position)
+            line.methodRange.start = UInt32(truncatingIfNeeded: position)
             phase = .method
         }
         if phase == .method {
-            guard try readMethod(bytes, &head) else { return .needMore }
+            guard try readMethod(bytes) else { return .needMore }
         }
         if phase == .target {
-            guard try readTarget(bytes, &head) else { return .needMore }
+            guard try readTarget(bytes) else { return .needMore }
         }
         if phase == .version {
-            guard try readVersion(bytes, &head) else { return .needMore }
+            guard try readVersion(bytes) else { return .needMore }
         }
-        precondition(phase == .fields, "a request parser was used after it had refused")
+        // After a refusal there is nothing left to read.
+        guard phase == .fields else { throw .malformedStartLine }
         guard try scanner.scan(bytes, limits: limits, into: &head.fields) else { return .needMore }
         let consumed = scanner.position
-        try head.complete(bytes.extracting(0..<consumed))
+        try head.complete(bytes.extracting(0..<consumed), line, scanner.tally)
         phase = .start
         position = 0
         emptyLines = 0
@@ -89,52 +93,43 @@ package struct RequestParser: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func readMethod(
-        _ bytes: Span<UInt8>,
-        _ head: inout RequestHead
-    ) throws(HTTPViolation) -> Bool {
+    private mutating func readMethod(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Bool {
         var at = position
         while at < bytes.count, ByteClass.table[Int(bytes[at])] & ByteClass.token != 0 { at &+= 1 }
         position = at
-        let start = Int(head.methodRange.start)
+        let start = Int(line.methodRange.start)
         if at &- start > limits.startLine { throw .startLineTooLong }
         guard at < bytes.count else { return false }
         guard bytes[at] == 0x20, at > start else {
             throw bytes[at] == 0x0a ? .bareLineFeed : .malformedMethod
         }
-        head.methodRange.end = UInt32(truncatingIfNeeded: at)
-        head.method = Method(bytes[head.methodRange])
+        line.methodRange.end = UInt32(truncatingIfNeeded: at)
+        line.method = Method(bytes[line.methodRange])
         position = at &+ 1
-        head.targetRange.start = UInt32(truncatingIfNeeded: position)
+        line.targetRange.start = UInt32(truncatingIfNeeded: position)
         phase = .target
         return true
     }
 
     @inline(__always)
-    private mutating func readTarget(
-        _ bytes: Span<UInt8>,
-        _ head: inout RequestHead
-    ) throws(HTTPViolation) -> Bool {
+    private mutating func readTarget(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Bool {
         let at = ByteScan.endOfTarget(bytes, from: position)
         position = at
-        let lineStart = Int(head.methodRange.start)
+        let lineStart = Int(line.methodRange.start)
         // The version takes nine more bytes with its space.
         if at &- lineStart > limits.startLine &- 9 { throw .startLineTooLong }
         guard at < bytes.count else { return false }
-        guard bytes[at] == 0x20, at > Int(head.targetRange.start) else {
+        guard bytes[at] == 0x20, at > Int(line.targetRange.start) else {
             throw bytes[at] == 0x0a ? .bareLineFeed : .malformedTarget
         }
-        head.targetRange.end = UInt32(truncatingIfNeeded: at)
+        line.targetRange.end = UInt32(truncatingIfNeeded: at)
         position = at &+ 1
         phase = .version
         return true
     }
 
     @inline(__always)
-    private mutating func readVersion(
-        _ bytes: Span<UInt8>,
-        _ head: inout RequestHead
-    ) throws(HTTPViolation) -> Bool {
+    private mutating func readVersion(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Bool {
         guard let version = try VersionReader.read(bytes, at: position) else { return false }
         let end = position &+ VersionReader.length
         guard end < bytes.count else { return false }
@@ -143,9 +138,17 @@ package struct RequestParser: ~Copyable {
         }
         guard end &+ 1 < bytes.count else { return false }
         guard bytes[end &+ 1] == 0x0a else { throw .bareCarriageReturn }
-        head.version = version
+        line.version = version
         scanner = FieldScanner(at: end &+ 2)
         phase = .fields
         return true
     }
+}
+
+/// A request line as it was read, before the head it belongs to is complete.
+struct RequestLine: BitwiseCopyable {
+    var method = Method.get
+    var version = HTTPVersion.http11
+    var methodRange = ByteRange()
+    var targetRange = ByteRange()
 }

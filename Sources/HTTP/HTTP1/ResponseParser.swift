@@ -18,6 +18,9 @@ package struct ResponseParser: ~Copyable {
     private var phase = Phase.version
     private var position = 0
     private var hasBegun = false
+    private var version = HTTPVersion.http11
+    private var status = 0
+    private var reasonRange = ByteRange()
     private var scanner = FieldScanner()
 
     /// A parser at the start of a connection.
@@ -54,20 +57,25 @@ package struct ResponseParser: ~Copyable {
             if bytes.count > 0 { hasBegun = true }
             guard let version = try VersionReader.read(bytes, at: 0) else { return .needMore }
             head.reset()
-            head.version = version
+            self.version = version
             position = VersionReader.length
             phase = .status
         }
         if phase == .status {
-            guard try readStatus(bytes, &head) else { return .needMore }
+            guard try readStatus(bytes) else { return .needMore }
         }
         if phase == .reason {
-            guard try readReason(bytes, &head) else { return .needMore }
+            guard try readReason(bytes) else { return .needMore }
         }
-        precondition(phase == .fields, "a response parser was used after it had refused")
+        // After a refusal there is nothing left to read.
+        guard phase == .fields else { throw .malformedStartLine }
         guard try scanner.scan(bytes, limits: limits, into: &head.fields) else { return .needMore }
         let consumed = scanner.position
-        try head.complete(bytes.extracting(0..<consumed), answering: method)
+        head.version = version
+        head.status = status
+        head.fields.commit(bytes.extracting(0..<consumed), scanner.tally)
+        head.reasonRange = reasonRange
+        try head.complete(answering: method)
         phase = .version
         position = 0
         hasBegun = false
@@ -75,10 +83,7 @@ package struct ResponseParser: ~Copyable {
     }
 
     /// RFC 9112 4: SP, three digits, then SP or (forgiven) the end of the line.
-    private mutating func readStatus(
-        _ bytes: Span<UInt8>,
-        _ head: inout ResponseHead
-    ) throws(HTTPViolation) -> Bool {
+    private mutating func readStatus(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Bool {
         let available = bytes.count - position
         if available > 0, bytes[position] != 0x20 { throw .malformedStatus }
         for index in 1..<4 where index < available && !bytes[position + index].isASCIIDigit {
@@ -89,21 +94,18 @@ package struct ResponseParser: ~Copyable {
         let status = hundreds * 100 + Int(bytes[position + 2] &- 0x30) * 10 + Int(bytes[position + 3] &- 0x30)
         // RFC 9110 15: codes outside 100 to 599 are invalid.
         guard hundreds >= 1, hundreds <= 5 else { throw .malformedStatus }
-        head.status = status
+        self.status = status
         switch bytes[position + 4] {
         case 0x20: position += 5
         case 0x0d: position += 4
         default: throw .malformedStatus
         }
-        head.reasonRange = ByteRange(position, position)
+        reasonRange = ByteRange(position, position)
         phase = .reason
         return true
     }
 
-    private mutating func readReason(
-        _ bytes: Span<UInt8>,
-        _ head: inout ResponseHead
-    ) throws(HTTPViolation) -> Bool {
+    private mutating func readReason(_ bytes: Span<UInt8>) throws(HTTPViolation) -> Bool {
         let at = ByteScan.endOfValue(bytes, from: position)
         position = at
         if at > limits.startLine { throw .startLineTooLong }
@@ -111,7 +113,7 @@ package struct ResponseParser: ~Copyable {
         guard bytes[at] == 0x0d else { throw bytes[at] == 0x0a ? .bareLineFeed : .controlByte }
         guard at + 1 < bytes.count else { return false }
         guard bytes[at + 1] == 0x0a else { throw .bareCarriageReturn }
-        head.reasonRange.end = UInt32(truncatingIfNeeded: at)
+        reasonRange.end = UInt32(truncatingIfNeeded: at)
         scanner = FieldScanner(at: at + 2)
         phase = .fields
         return true

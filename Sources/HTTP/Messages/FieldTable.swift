@@ -19,18 +19,20 @@ package struct FieldTable: ~Copyable {
         var isDropped = false
     }
 
+    /// How many fields there are and which: nothing beyond it can be read.
+    struct Tally: BitwiseCopyable {
+        var count = 0
+        var present: KnownFieldSet = []
+        var repeated: KnownFieldSet = []
+    }
+
     /// More fields than this cannot be held, whatever the limits say.
     package static let mostFields = 250
 
     /// The head as it came; start line included.
     var storage: ByteBuffer
     var slots: [Slot]
-    /// The number of fields, dropped ones included.
-    package internal(set) var count = 0
-    /// The known fields that occur.
-    package private(set) var present: KnownFieldSet = []
-    /// The known fields that occur more than once.
-    package private(set) var repeated: KnownFieldSet = []
+    private var tally = Tally()
     private var firsts = InlineArray<128, UInt8>(repeating: 0)
 
     /// An empty table; nothing is allocated until it is filled.
@@ -42,9 +44,7 @@ package struct FieldTable: ~Copyable {
     /// Forgets everything and keeps the room.
     package mutating func reset() {
         storage.removeAll()
-        count = 0
-        present = []
-        repeated = []
+        tally = Tally()
     }
 
     /// Forgets everything and gives the room back: for connections that go idle.
@@ -55,6 +55,18 @@ package struct FieldTable: ~Copyable {
     }
 
     // MARK: Reading
+
+    /// The number of fields, dropped ones included.
+    @inline(__always)
+    package var count: Int { tally.count }
+
+    /// The known fields that occur.
+    @inline(__always)
+    package var present: KnownFieldSet { tally.present }
+
+    /// The known fields that occur more than once.
+    @inline(__always)
+    package var repeated: KnownFieldSet { tally.repeated }
 
     /// The name at `index`, as spelled by its sender.
     @_lifetime(borrow self)
@@ -151,21 +163,32 @@ package struct FieldTable: ~Copyable {
         slot.valueEnd = UInt32(storage.count)
         storage.append("\r\n")
         slot.end = UInt32(storage.count)
-        record(slot)
+        var grown = tally
+        record(slot, &grown)
+        tally = grown
     }
 
-    /// Takes note of a field whose bytes are, or will be, in `storage`.
+    /// Takes note of a field whose bytes will be in `storage`; it can be read once `tally` is committed.
     @inline(__always)
-    mutating func record(_ slot: Slot) {
-        if count == slots.count { slots.append(slot) } else { slots[count] = slot }
+    mutating func record(_ slot: Slot, _ tally: inout Tally) {
+        let index = tally.count
+        if index == slots.count { slots.append(slot) } else { slots[index] = slot }
         if slot.known != .other {
-            if present.contains(slot.known) {
-                repeated.insert(slot.known)
+            if tally.present.contains(slot.known) {
+                tally.repeated.insert(slot.known)
             } else {
-                present.insert(slot.known)
-                firsts[Int(slot.known.rawValue)] = UInt8(truncatingIfNeeded: count)
+                tally.present.insert(slot.known)
+                firsts[Int(slot.known.rawValue)] = UInt8(truncatingIfNeeded: index)
             }
         }
-        count &+= 1
+        tally.count &+= 1
+    }
+
+    /// Keeps the bytes of a section and makes the fields recorded in it readable.
+    ///
+    /// Until then the table reads as empty, so that a head cut off half-way can be asked about without harm.
+    mutating func commit(_ bytes: Span<UInt8>, _ tally: Tally) {
+        storage.append(bytes)
+        self.tally = tally
     }
 }

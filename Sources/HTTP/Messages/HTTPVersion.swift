@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 /// The protocol version a message arrived in.
-package enum HTTPVersion: UInt8, Sendable, Comparable {
+package enum HTTPVersion: UInt8, BitwiseCopyable, Sendable, Comparable {
     case http10, http11, http2
 
     package static func < (left: HTTPVersion, right: HTTPVersion) -> Bool {

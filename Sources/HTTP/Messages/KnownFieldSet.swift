@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 /// A set of known fields: one bit each, so that membership costs two instructions.
-package struct KnownFieldSet: Sendable, Equatable, ExpressibleByArrayLiteral {
+package struct KnownFieldSet: Sendable, BitwiseCopyable, Equatable, ExpressibleByArrayLiteral {
     @usableFromInline var bits: UInt128
 
     /// The set with exactly these bits.

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 /// A request method; `.other` is any other token, whose bytes the head keeps.
-package enum Method: UInt8, Sendable {
+package enum Method: UInt8, BitwiseCopyable, Sendable {
     case get, head, post, put, delete, options, patch, trace, connect, other
 
     /// Whether the method is defined to change nothing (RFC 9110 9.2.1).

@@ -5,8 +5,17 @@ import Buffers
 
 extension RequestHead {
     /// Keeps the bytes and decides everything that the fields together mean; `bytes` end with the empty line.
-    mutating func complete(_ bytes: Span<UInt8>) throws(HTTPViolation) {
-        fields.storage.append(bytes)
+    mutating func complete(
+        _ bytes: Span<UInt8>,
+        _ line: RequestLine,
+        _ tally: FieldTable.Tally
+    ) throws(HTTPViolation) {
+        fields.commit(bytes, tally)
+        method = line.method
+        version = line.version
+        methodRange = line.methodRange
+        targetRange = line.targetRange
+        pathEnd = line.targetRange.end
         try readTarget(bytes)
         try readHost()
         connection = try fields.readConnection()

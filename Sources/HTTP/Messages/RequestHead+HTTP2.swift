@@ -19,6 +19,7 @@ extension RequestHead {
             guard targetRange.isEmpty else { throw .malformedPseudoField }
             guard value.count > 0, ByteScan.endOfTarget(value, from: 0) == value.count else { throw .malformedTarget }
             targetRange = range
+            pathEnd = range.end
         } else if name.equals(":authority") {
             guard authorityRange.isEmpty else { throw .malformedPseudoField }
             guard Authority(value) != nil else { throw .malformedHost }

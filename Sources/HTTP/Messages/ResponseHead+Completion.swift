@@ -1,12 +1,9 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-import Buffers
-
 extension ResponseHead {
-    /// Keeps the bytes and decides what the fields together mean; `bytes` end with the empty line.
-    mutating func complete(_ bytes: Span<UInt8>, answering method: Method) throws(HTTPViolation) {
-        fields.storage.append(bytes)
+    /// Decides what the fields together mean.
+    mutating func complete(answering method: Method) throws(HTTPViolation) {
         connection = try fields.readConnection()
         framing = try MessageFraming(ofResponse: fields, version: version, status: status, answering: method)
         // RFC 9112 6.1 forbids a body here; an upstream that announces one anyway may send it, so the connection ends.

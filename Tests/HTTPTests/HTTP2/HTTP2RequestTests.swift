@@ -101,6 +101,20 @@ struct HTTP2RequestTests {
     }
 
     @Test
+    func `a refused head can be asked about`() throws {
+        for fields in [FrameBytes.get.filter { $0.0 != ":authority" }, [(":path", "/a?b"), ("x", "y")], [("x", "y")]] {
+            let pair = try SessionPair()
+            let many = fields + (0..<120).map { ("x-\($0)", "y") }
+            try pair.server.receive((FrameBytes.start + FrameBytes.headers(many)).span, now: 0)
+            while let event = pair.server.nextEvent() {
+                guard case .refused(let stream, _) = event else { continue }
+                let snapshot = RequestSnapshot(stream.request)
+                #expect(snapshot.lines.count == 100)
+            }
+        }
+    }
+
+    @Test
     func `a body after a refused head is not kept`() throws {
         let many = (0..<120).map { ("x-\($0)", "y") }
         let bytes =
