@@ -12,7 +12,9 @@ package struct WindowRule: Sendable, Equatable {
     package var name: String
     package var per: [WindowDimension]
     package var limit: Int
-    package var window: Duration
+    package let window: Duration
+    /// How the window is cut.
+    package let geometry: WindowGeometry
     /// What one request costs.
     package var cost: Int
     /// Counted and reported, never refused by.
@@ -34,6 +36,7 @@ package struct WindowRule: Sendable, Equatable {
         self.per = per
         self.limit = limit
         self.window = window
+        geometry = WindowGeometry(window: window)
         self.cost = cost
         self.isShadow = isShadow
     }
@@ -42,9 +45,6 @@ package struct WindowRule: Sendable, Equatable {
     package static let limits = 1...1_000_000_000
     /// The windows that are allowed: shorter ones are noise, longer ones are quotas.
     package static let windows = Duration.seconds(1)...Duration.seconds(31 * 86_400)
-
-    /// The geometry of the window.
-    package var geometry: WindowGeometry { WindowGeometry(window: window) }
 }
 
 /// The sub-buckets of a window.
