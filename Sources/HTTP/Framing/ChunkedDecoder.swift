@@ -76,7 +76,8 @@ package struct ChunkedDecoder: ~Copyable {
             case .trailers:
                 return try readTrailers(bytes, from: at)
             case .ended:
-                preconditionFailure("a chunked decoder was used after the end of the body")
+                // Nothing follows the end; whoever asks is told so again.
+                return .end(consumed: 0)
             }
         }
         return .needMore(consumed: at)
