@@ -66,6 +66,7 @@ let package = Package(
         ),
 
         tests("Attestation", ["Attestation", "Crypto", "Encodings"]),
+        tests("Credentials", ["Credentials", "Crypto"]),
         tests("Crypto", ["Crypto", "Encodings"]),
         tests("Encodings", ["Encodings"]),
         tests("Gateway", ["Buffers", "Credentials", "Encodings", "Gateway", "Telemetry"]),

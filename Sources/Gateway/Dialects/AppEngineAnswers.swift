@@ -31,7 +31,7 @@ enum AppEngineAnswers {
         var json = JSONWriter(capacity: 256)
         json.beginObject()
         json.member("code", words.code)
-        if let reason = refusal.reason, !isSaidByCode(reason) { json.member("reason", reason) }
+        if let reason = words.reason(of: refusal) { json.member("reason", reason) }
         json.member("statusCode", refusal.code.status)
         json.member("error", words.sentence)
         json.member("path", request.path)
@@ -39,9 +39,5 @@ enum AppEngineAnswers {
         json.member("timeStamp", InternetTime.text(milliseconds: request.now))
         json.endObject()
         return json.bytes
-    }
-
-    private static func isSaidByCode(_ reason: String) -> Bool {
-        reason == "missing_authorization" || reason == "expired"
     }
 }

@@ -30,7 +30,7 @@ enum OfflineAnswers {
         json.member("missing", refusal.missing?.rawValue)
         json.member("next_steps", refusal.nextSteps)
         json.member("docs", "\(request.documentation)#\(words.code)")
-        if let reason = refusal.reason { json.member("reason", reason) }
+        if let reason = words.reason(of: refusal) { json.member("reason", reason) }
         for detail in refusal.details { json.member(detail.name, detail.value) }
         json.endObject()
         json.endObject()

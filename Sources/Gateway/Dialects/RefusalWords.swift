@@ -18,6 +18,11 @@ struct RefusalWords: Equatable {
         self.sentence = sentence
     }
 
+    /// The reason where it says more than code and `missing` do.
+    func reason(of refusal: Refusal) -> String? {
+        refusal.reason == "missing_authorization" || refusal.reason == "expired" ? nil : refusal.reason
+    }
+
     private static func sentence(_ refusal: Refusal) -> String {
         switch refusal.code {
         case .appCredentialsRequired: missing(refusal.missing)
