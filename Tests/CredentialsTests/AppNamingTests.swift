@@ -32,7 +32,9 @@ import Testing
         #expect(name([]) == .refused(Refusal(.invalidApp)))
     }
 
-    @Test(arguments: ["", "app_", "7f3c2a", "app_7f-3c", "app_\(String(repeating: "a", count: 61))", "APP_7f3c2a", "app_7f3c2a "])
+    @Test(arguments: [
+        "", "app_", "7f3c2a", "app_7f-3c", "app_\(String(repeating: "a", count: 61))", "APP_7f3c2a", "app_7f3c2a ",
+    ])
     func `an App ID of another form is an unknown app`(text: String) {
         #expect(name([(.appID, text)]) == .refused(Refusal(.invalidApp)))
     }

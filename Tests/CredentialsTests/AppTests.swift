@@ -47,20 +47,22 @@ import Testing
         #expect(verdict == (isAllowed ? .allowed : .notAllowed))
     }
 
-    @Test(arguments: [
-        ("shop.example.com", nil, DomainVerdict.allowed),
-        ("shop.example.com", "https://shop.example.com", .allowed),
-        ("shop.example.com", "https://shop.example.com:443", .allowed),
-        ("Shop.Example.com.", "https://shop.example.com", .allowed),
-        ("shop.example.com:8443", "https://shop.example.com:8443", .allowed),
-        ("shop.example.com", "https://shop.example.com:8443", .originMismatch),
-        ("shop.example.com", "https://www.shop.example.com", .originMismatch),
-        ("shop.example.com", "null", .originMismatch),
-        ("shop.example.com", "", .originMismatch),
-        ("shop.example.com", "https://u@shop.example.com", .originMismatch),
-        ("other.example.com", "https://other.example.com", .notAllowed),
-        (nil, "https://shop.example.com", .notAllowed),
-    ] as [(String?, String?, DomainVerdict)])
+    @Test(
+        arguments: [
+            ("shop.example.com", nil, DomainVerdict.allowed),
+            ("shop.example.com", "https://shop.example.com", .allowed),
+            ("shop.example.com", "https://shop.example.com:443", .allowed),
+            ("Shop.Example.com.", "https://shop.example.com", .allowed),
+            ("shop.example.com:8443", "https://shop.example.com:8443", .allowed),
+            ("shop.example.com", "https://shop.example.com:8443", .originMismatch),
+            ("shop.example.com", "https://www.shop.example.com", .originMismatch),
+            ("shop.example.com", "null", .originMismatch),
+            ("shop.example.com", "", .originMismatch),
+            ("shop.example.com", "https://u@shop.example.com", .originMismatch),
+            ("other.example.com", "https://other.example.com", .notAllowed),
+            (nil, "https://shop.example.com", .notAllowed),
+        ] as [(String?, String?, DomainVerdict)]
+    )
     func `the domain comes first, then the origin must name the same host`(
         domain: String?,
         origin: String?,

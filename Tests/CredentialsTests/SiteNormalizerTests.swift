@@ -60,7 +60,9 @@ import Testing
         #expect(SiteNormalizer.domain(adding: normal) == .success(normal))
     }
 
-    @Test(arguments: ["https://u:p@shop.example.com", "*.example.com", "a.com:99999", "a b.com", "", "0x7f.1", "a.com:0"])
+    @Test(arguments: [
+        "https://u:p@shop.example.com", "*.example.com", "a.com:99999", "a b.com", "", "0x7f.1", "a.com:0",
+    ])
     func `what is no domain cannot be added`(written: String) {
         guard case .failure = SiteNormalizer.domain(adding: written) else {
             Issue.record("\(written) was taken")

@@ -27,7 +27,7 @@ package enum AppNaming: Sendable, Equatable {
         switch dialect {
         case .offlineid:
             if presented.has(.appID) {
-                return isAppID(presented.appID) ? .appID : .refused(.unknownApp(in: dialect))
+                return AppID.isWellFormed(presented.appID) ? .appID : .refused(.unknownApp(in: dialect))
             }
         case .appengine:
             if presented.has(.appName) {
@@ -58,9 +58,17 @@ package enum AppNaming: Sendable, Equatable {
             return Refusal(.appCredentialsRequired, missing: .credential, nextSteps: [NextSteps.serverKey])
         }
     }
+}
 
-    /// `app_` and 1 to 60 letters or digits.
-    private static func isAppID(_ bytes: Span<UInt8>) -> Bool {
+extension AppID {
+    /// The App ID that these bytes are: `app_` and 1 to 60 letters or digits. Allocates for all but short ones.
+    init?(presented bytes: Span<UInt8>) {
+        guard Self.isWellFormed(bytes), let text = bytes.text else { return nil }
+        self.init(rawValue: text)
+    }
+
+    /// Whether the bytes have the form of an App ID; allocates nothing.
+    package static func isWellFormed(_ bytes: Span<UInt8>) -> Bool {
         guard (5...64).contains(bytes.count), bytes.starts("app_") else { return false }
         for index in 4..<bytes.count where !Base62.isDigit(bytes[index]) { return false }
         return true

@@ -25,7 +25,7 @@ package enum CredentialTable {
         case .found(let found): app = found
         }
         guard app.isEnabled, !app.record.isRevoked else { return .refused(.closedApp(app, in: dialect)) }
-        guard app.record.dialects.contains(dialect) else { return .refused(.unknownApp(in: dialect)) }
+        guard app.record.dialects.contains(dialect) else { return .refused(.unknownApp(in: dialect, named: app.appID)) }
         guard rules.organizations.allows(app.organization) else {
             return .refused(Refusal(.organizationNotAllowed, appID: app.appID))
         }
@@ -86,7 +86,7 @@ package enum CredentialTable {
         rules: AccessRules,
         dialect: Dialect
     ) -> Refusal {
-        guard named == .apiKey else { return .unknownApp(in: dialect) }
+        guard named == .apiKey else { return .unknownApp(in: dialect, named: AppID(presented: presented.appID)) }
         return Refusal(
             .appCredentialsRequired,
             missing: .credential,

@@ -40,10 +40,10 @@ package enum NextSteps {
 
 extension Refusal {
     /// The app is unknown, or not for this dialect: told apart by nobody outside (OFF-011, APP-015).
-    static func unknownApp(in dialect: Dialect) -> Refusal {
+    static func unknownApp(in dialect: Dialect, named appID: AppID? = nil) -> Refusal {
         switch dialect {
-        case .offlineid, .vouch: Refusal(.invalidApp, nextSteps: [NextSteps.listApps])
-        case .appengine: Refusal(.appNotFound)
+        case .offlineid, .vouch: Refusal(.invalidApp, appID: appID, nextSteps: [NextSteps.listApps])
+        case .appengine: Refusal(.appNotFound, appID: appID)
         }
     }
 

@@ -26,8 +26,9 @@ enum OfflineAnswers {
         }
         json.name("data")
         json.beginObject()
-        json.member("app_id", refusal.appID?.rawValue)
-        json.member("missing", refusal.missing?.rawValue)
+        // OFF-128: both keys are there even when nothing applies.
+        write("app_id", refusal.appID?.rawValue, to: &json)
+        write("missing", refusal.missing?.rawValue, to: &json)
         json.member("next_steps", refusal.nextSteps)
         json.member("docs", "\(request.documentation)#\(words.code)")
         if let reason = words.reason(of: refusal) { json.member("reason", reason) }
@@ -35,5 +36,10 @@ enum OfflineAnswers {
         json.endObject()
         json.endObject()
         return json.bytes
+    }
+
+    private static func write(_ name: String, _ text: String?, to json: inout JSONWriter) {
+        json.name(name)
+        if let text { json.value(text) } else { json.null() }
     }
 }
