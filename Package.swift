@@ -79,14 +79,39 @@ let package = Package(
     ]
 )
 
-// Not part of the product: measured by loadtest/proofs.sh.
-if Context.environment["SALLYPORT_BENCH"] != nil {
+// Not part of the product: loadtest/proofs.sh and deploy/fuzz.sh build what they need of this.
+let measures = Context.environment["SALLYPORT_BENCH"] != nil
+let fuzzes = Context.environment["SALLYPORT_FUZZ"] != nil
+let entry = house + [.unsafeFlags(["-parse-as-library"])]
+if measures || fuzzes {
+    let dependencies: [Target.Dependency] = ["Attestation", "Crypto", "Encodings"]
     package.targets.append(
+        .target(name: "FuzzProperties", dependencies: dependencies, path: "Fuzz/Properties", swiftSettings: house)
+    )
+}
+if measures {
+    package.targets += [
         .executableTarget(
             name: "ProofsBenchmark",
             dependencies: ["Attestation", "COpenSSL", "Crypto", "Encodings"],
             path: "Benchmarks/Proofs",
-            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])]
+            swiftSettings: entry
+        ),
+        .executableTarget(
+            name: "InputTiming",
+            dependencies: ["FuzzProperties"],
+            path: "Benchmarks/InputTiming",
+            swiftSettings: entry
+        ),
+    ]
+}
+if fuzzes {
+    package.targets.append(
+        .executableTarget(
+            name: "ProofsFuzz",
+            dependencies: ["FuzzProperties"],
+            path: "Fuzz/ProofsFuzz",
+            swiftSettings: entry
         )
     )
 }

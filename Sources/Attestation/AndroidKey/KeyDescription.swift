@@ -72,7 +72,7 @@ package struct KeyDescription: Sendable {
     private static let maximumPackages = 256
 
     /// The description that the value of the extension is.
-    init(parsing bytes: [UInt8]) throws {
+    package init(parsing bytes: [UInt8]) throws {
         var fields = try DERCursor.only(.sequence, in: bytes).cursor
         version = try Self.version(try fields.read(.integer))
         attestationLevel = try Self.level(try fields.read(.enumerated))

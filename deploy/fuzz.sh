@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+#
+# The fuzzers of the readers and verifiers of proofs, under AddressSanitizer.
+#   deploy/fuzz.sh [--seconds S] [TARGET...]      20 seconds each, all targets, when not given
+#   deploy/fuzz.sh --timing                       the slowest of the corpus and of hostile inputs of 64 KiB
+#   deploy/fuzz.sh --self-test
+set -euo pipefail
+cd "$(dirname "$0")/.."
+targets=(der cbor json text certificate key-description attestation assertion chain token document)
+[ "${1:-}" != --self-test ] || exec bash -n "$0"
+corpus=.build/fuzz-corpus
+python3 deploy/fuzz-seeds.py "$corpus"
+if [ "${1:-}" = --timing ]; then
+    SALLYPORT_BENCH=1 swift build -c release --product InputTiming --scratch-path .build/bench >&2
+    exec .build/bench/release/InputTiming "$corpus"
+fi
+seconds=20
+if [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
+[ $# -eq 0 ] || targets=("$@")
+SALLYPORT_FUZZ=1 swift build -c release --sanitize=fuzzer --sanitize=address --product ProofsFuzz --scratch-path .build/fuzz >&2
+mkdir -p Fuzz/crashes
+failed=0
+for target in "${targets[@]}"; do
+    log=$(mktemp)
+    # Swift keeps tags in the pointers of its enums, which the leak checker takes for lost; the memory limit watches leaks.
+    if SALLYPORT_FUZZ_TARGET=$target ASAN_OPTIONS=detect_leaks=0 .build/fuzz/release/ProofsFuzz \
+        "$corpus/$target" -max_len=65536 -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 \
+        -artifact_prefix="Fuzz/crashes/$target-" -print_final_stats=1 >"$log" 2>&1; then
+        result="no crash"
+    else
+        result="FAILED, see $log"
+        failed=1
+    fi
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
+    printf '%-16s %12s executions  corpus %6s  %-12s %s\n' \
+        "$target" "${runs:-?}" "$(find "$corpus/$target" -type f | wc -l)" "${covered:-}" "$result"
+    [ "$result" != "no crash" ] || rm -f "$log"
+done
+exit "$failed"
