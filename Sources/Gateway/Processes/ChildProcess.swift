@@ -9,8 +9,8 @@ enum ChildProcess {
     static func spawn(_ order: ChildOrder, environment: [String: String]) throws(ProcessFault) -> pid_t {
         var environment = environment
         environment[ChildOrder.variable] = order.text
-        if order.role != .redis, environment["SWIFT_BACKTRACE"] == nil, let backtracer = backtracer() {
-            environment["SWIFT_BACKTRACE"] = settings(backtracer)
+        if order.role != .redis, environment["SWIFT_BACKTRACE"] == nil {
+            environment["SWIFT_BACKTRACE"] = backtraceSettings()
         }
         var kept = [order.channel]
         for listener in order.listeners { kept += listener.descriptors }
@@ -68,9 +68,9 @@ enum ChildProcess {
     }
 
     /// No registers: a dump of them shows memory, and so secrets.
-    private static func settings(_ backtracer: String) -> String {
-        "enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,sanitize=yes,limit=32,"
-            + "swift-backtrace=\(backtracer)"
+    private static func backtraceSettings() -> String {
+        let settings = "enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,sanitize=yes,limit=32"
+        return backtracer().map { "\(settings),swift-backtrace=\($0)" } ?? settings
     }
 
     private static func executablePath() -> String? {
