@@ -114,4 +114,12 @@ if fuzzes {
             swiftSettings: entry
         )
     )
+    package.targets.append(
+        .executableTarget(
+            name: "TransportBenchmark",
+            dependencies: ["Buffers", "Transport"],
+            path: "Benchmarks/Transport",
+            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
 }

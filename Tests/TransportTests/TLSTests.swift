@@ -70,6 +70,7 @@ import Transport
 
     @Test @Reactor func `a hundred megabytes pass with back-pressure`() async throws {
         let total = 100_000_000
+        let cycle = counting(41_000, from: 0)
         let door = try server()
         defer { door.close() }
         var received = 0
@@ -88,7 +89,7 @@ import Transport
         let fill: (ByteStream) -> Void = { stream in
             while sent < total, !stream.isCongested {
                 let count = min(40_000, total - sent)
-                stream.outbound.append(contentsOf: counting(count, from: sent))
+                stream.outbound.append(contentsOf: Array(cycle[sent % 251..<sent % 251 + count]))
                 stream.outboundAppended()
                 sent += count
                 highest = max(highest, stream.outboundCount)
@@ -249,6 +250,7 @@ import Transport
                 holdsInput: .milliseconds(100)
             )
         }
+        #expect(first.probes.map { $0.failure } == [nil, nil])
         #expect(first.probes.map { $0.session?.isResumed } == [false, true])
         #expect(second.probes.map { $0.session?.isResumed } == [true])
         #expect(third.probes.map { $0.session?.isResumed } == [false])

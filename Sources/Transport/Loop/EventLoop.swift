@@ -89,14 +89,13 @@ package final class EventLoop {
 
     /// Stops watching; the caller closes the descriptor next or keeps it.
     ///
-    /// Freed when the turn ends.
-    func deregister(_ source: EventSource, keepsDescriptor: Bool = false) {
+    /// The source is freed when the turn ends. Closing alone would not do: a child between fork and exec still holds
+    /// the socket, and epoll would go on reporting it under a dead pointer.
+    func deregister(_ source: EventSource) {
         guard source.isRegistered else { return }
         source.markRegistered(false)
-        if keepsDescriptor {
-            var event = unsafe epoll_event()
-            unsafe epoll_ctl(epoll, EPOLL_CTL_DEL, source.descriptor, &event)
-        }
+        var event = unsafe epoll_event()
+        unsafe epoll_ctl(epoll, EPOLL_CTL_DEL, source.descriptor, &event)
         graveyard.append(source)
         unsafe Unmanaged.passUnretained(source).release()
     }

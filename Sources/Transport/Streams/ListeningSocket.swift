@@ -69,7 +69,7 @@ package final class ListeningSocket: EventSource {
     /// Stops accepting; the descriptor stays open unless `closes`, so that another process can go on with its queue.
     package func stop(closes: Bool = true) {
         pause.cancel()
-        loop.deregister(self, keepsDescriptor: true)
+        loop.deregister(self)
         if closes, descriptor >= 0 {
             Glibc.close(descriptor)
             descriptor = -1
