@@ -90,7 +90,9 @@ final class Downstream: StreamOwner {
     }
 
     func streamReceived(_ stream: ByteStream) {
-        while let length = endOfHead(stream.inbound.bytes) {
+        while true {
+            let length = endOfHead(stream.inbound.bytes)
+            guard length > 0 else { return }
             if server.upstream != nil {
                 forward(length)
             } else {
@@ -104,21 +106,16 @@ final class Downstream: StreamOwner {
         let upstream = server.idleUpstreams.popLast() ?? Upstream(server)
         upstream.downstream = self
         self.upstream = upstream
-        copy(stream.inbound.bytes, length, to: upstream.stream)
-        stream.consume(length)
+        stream.move(length, to: upstream.stream)
     }
 
-    private func copy(_ bytes: Span<UInt8>, _ length: Int, to other: ByteStream) {
-        other.write(bytes.extracting(first: length))
-    }
-
-    private func endOfHead(_ bytes: Span<UInt8>) -> Int? {
+    private func endOfHead(_ bytes: Span<UInt8>) -> Int {
         var index = 3
         while index < bytes.count {
             if bytes[index] == 10, bytes[index - 1] == 13, bytes[index - 2] == 10 { return index + 1 }
             index += 1
         }
-        return nil
+        return 0
     }
 
     func streamEnded(_ stream: ByteStream) { stream.closeAfterFlush() }
@@ -141,11 +138,10 @@ final class Upstream: StreamOwner {
 
     func streamReceived(_ stream: ByteStream) {
         if let downstream {
-            downstream.stream.write(stream.inbound.bytes)
+            stream.move(stream.inbound.count, to: downstream.stream)
             downstream.upstream = nil
         }
         downstream = nil
-        stream.consume(stream.inbound.count)
         server.idleUpstreams.append(self)
     }
 

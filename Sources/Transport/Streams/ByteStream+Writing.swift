@@ -25,6 +25,12 @@ extension ByteStream {
         outboundAppended()
     }
 
+    /// Hands the first `length` bytes of `inbound` on to `other`, for bodies that pass through.
+    package func move(_ length: Int, to other: ByteStream) {
+        other.write(inbound.bytes.extracting(first: length))
+        consume(length)
+    }
+
     /// To be called after bytes were appended to `outbound` directly.
     package func outboundAppended() {
         guard phase != .closed, phase != .lingering else { return outbound.removeAll() }
