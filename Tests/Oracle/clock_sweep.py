@@ -101,7 +101,7 @@ def sweep(vector, start, days, binary=None):
         theirs = judge.judge_all(binary, [at(vector, m) for m in moments])
         for moment, own, other in zip(moments, ours, theirs):
             category, _ = compare.classify(own, other)
-            if category in (compare.VERDICT, compare.REASON, compare.CRASH):
+            if category in compare.WRONG:
                 differences.append((moment, own.public(), other))
     changes, silent = [], []
     for n in range(1, len(moments)):

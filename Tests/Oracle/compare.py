@@ -7,6 +7,7 @@ usage: compare.py --binary PATH [--count 10000] [--seed 1] [--kind apple|android
 """
 
 import argparse
+import base64
 import collections
 import json
 import sys
@@ -20,7 +21,10 @@ import verifier
 from judgement import reason_class
 
 # In the order of how much they matter.
-SAME, SAME_CLASS, ROOM, REASON, VERDICT, CRASH = "same", "same class", "room in the documents", "REASON", "VERDICT", "CRASH"
+SAME, SAME_CLASS, ROOM, FACTS = "same", "same class", "room in the documents", "FACTS"
+REASON, VERDICT, CRASH = "REASON", "VERDICT", "CRASH"
+WRONG = (FACTS, REASON, VERDICT, CRASH)
+APPLE_EXTENSIONS = ("apple_bundle_version_01", "apple_validation_category_01")
 
 
 def classify(ours, theirs):
@@ -30,7 +34,12 @@ def classify(ours, theirs):
         return CRASH, reason
     if verdict == ours.verdict:
         if reason == ours.reason:
-            return SAME, ""
+            wrong = other_facts(ours, theirs)
+            extra = set(ours.reasons) ^ set(theirs["reasons"])
+            for doubt in ours.doubts if wrong == "reasons" else []:
+                if extra <= set(doubt.reasons):
+                    return ROOM, doubt.about
+            return (FACTS, wrong) if wrong else (SAME, "")
         if reason_class(reason) in ours.allowed_reasons():
             return SAME_CLASS, ""
         for doubt in ours.doubts:
@@ -42,6 +51,29 @@ def classify(ours, theirs):
         if verdict in doubt.verdicts:
             return ROOM, doubt.about
     return VERDICT, ""
+
+
+def other_facts(ours, theirs):
+    """The names of what both sides read from a proof that stands, and read differently."""
+    if ours.verdict in ("refused", "fail") and len(ours.reasons) < 2:
+        return ""
+    read = dict(theirs) | theirs.get("info", {})
+    wrong = [] if set(ours.reasons) == set(theirs["reasons"]) else ["reasons"]
+    if ours.verdict == "refused":
+        return " ".join(wrong)
+    for name, value in ours.facts.items():
+        if name == "public_key":
+            value = base64.b64encode(value).decode()
+        if name == "extensions":
+            # How a value of another type than Apple's two is shown is nobody's concern.
+            known = {n: value[n] for n in APPLE_EXTENSIONS if isinstance(value.get(n), (bytes, str))}
+            value = {n: f"hex:{v.hex()}" if isinstance(v, bytes) else v for n, v in known.items()}
+            read[name] = {n: v for n, v in (theirs.get(name) or {}).items() if n in known}
+        if name == "attestation_version" and value >= 1 << 63 and read.get(name) is None:
+            continue
+        if read.get(name) != value:
+            wrong.append(name)
+    return " ".join(wrong)
 
 
 def fulfils(ours, intended):
@@ -79,7 +111,7 @@ class Account:
         self.examples.setdefault(row, (vector, labels, ours, theirs))
 
     def disagreements(self):
-        return sum(self.totals[c] for c in (REASON, VERDICT, CRASH))
+        return sum(self.totals[c] for c in WRONG)
 
     def table(self, categories):
         chosen = [(row, n) for row, n in self.rows.items() if row[0] in categories]
@@ -113,10 +145,10 @@ def run(binary, seed, count, kind=None, first=0):
 
 def report(account, full):
     print("category".ljust(24), "proofs")
-    for category in (SAME, SAME_CLASS, ROOM, REASON, VERDICT, CRASH):
+    for category in (SAME, SAME_CLASS, ROOM, *WRONG):
         print(category.ljust(24), account.totals[category])
     print("verdicts by the oracle:", ", ".join(f"{f} {v} {n}" for (f, v), n in sorted(account.verdicts.items())))
-    shown = (REASON, VERDICT, CRASH, ROOM, SAME_CLASS) if full else (REASON, VERDICT, CRASH, ROOM)
+    shown = (*WRONG, ROOM, SAME_CLASS) if full else (*WRONG, ROOM)
     for line in account.table(shown):
         print(line)
     for item in account.unintended:
@@ -136,7 +168,7 @@ def main():
     began = time.monotonic()
     account = run(options.binary, options.seed, options.count, options.kind, options.first)
     report(account, options.full)
-    account.keep(options.keep, (REASON, VERDICT, CRASH, ROOM))
+    account.keep(options.keep, (*WRONG, ROOM))
     print(f"{options.count} proofs, seed {options.seed}, {time.monotonic() - began:.1f} s, examples in {options.keep}")
     return 1 if account.disagreements() or account.unintended else 0
 

@@ -77,6 +77,29 @@ def test_a_wrong_expectation_is_noticed(change):
     assert wrong
 
 
+@pytest.mark.parametrize(
+    ("change", "category"),
+    [
+        ({}, compare.SAME), ({"verdict": "degraded"}, compare.VERDICT), ({"reason": "untrusted_root"}, compare.REASON),
+        ({"verdict": "crash"}, compare.CRASH), ({"info": {"device_locked": False}}, compare.FACTS), ({"reasons": ["untrusted_root"]}, compare.FACTS),
+    ],
+)
+def test_a_judge_that_errs_is_noticed(change, category):
+    vector = next(v for v in vectors() if v["id"] == "syn-hardware-tee")
+    right = verifier.judge(vector)
+    theirs = right.public() | {"info": dict(right.facts)}
+    theirs["info"] |= change.get("info", {})
+    assert compare.classify(right, theirs | {n: v for n, v in change.items() if n != "info"})[0] == category
+
+
+def test_a_judge_that_dies_is_noticed_and_the_rest_is_judged(tmp_path):
+    dying = tmp_path / "judge"
+    dying.write_text('#!/bin/sh\nwhile read -r line; do case $line in *dies*) exit 3;; esac; echo \'{"verdict":"pass","reason":null,"reasons":[]}\'; done\n')
+    dying.chmod(0o755)
+    verdicts = judge.judge_all(str(dying), [{"id": "a"}, {"id": "dies"}, {"id": "b"}])
+    assert [v["verdict"] for v in verdicts] == ["pass", "crash", "pass"]
+
+
 def test_a_seed_mints_the_same_proofs_again():
     assert [minter.mint(7, i)[0] for i in range(60)] == [minter.mint(7, i)[0] for i in range(60)]
 
@@ -98,5 +121,5 @@ def test_the_gateway_judges_every_vector_as_its_file_recommends():
 def test_the_gateway_and_the_oracle_agree_on_minted_proofs():
     account = compare.run(binary(), SEED, COUNT)
     assert sum(account.totals.values()) == COUNT
-    assert list(account.table((compare.REASON, compare.VERDICT, compare.CRASH))) == []
+    assert list(account.table(compare.WRONG)) == []
     assert account.unintended == []
