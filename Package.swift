@@ -103,6 +103,12 @@ if measures {
             path: "Benchmarks/InputTiming",
             swiftSettings: entry
         ),
+        .executableTarget(
+            name: "TransportBenchmark",
+            dependencies: ["Buffers", "Transport"],
+            path: "Benchmarks/Transport",
+            swiftSettings: entry
+        ),
     ]
 }
 if fuzzes {
@@ -112,14 +118,6 @@ if fuzzes {
             dependencies: ["FuzzProperties"],
             path: "Fuzz/ProofsFuzz",
             swiftSettings: entry
-        )
-    )
-    package.targets.append(
-        .executableTarget(
-            name: "TransportBenchmark",
-            dependencies: ["Buffers", "Transport"],
-            path: "Benchmarks/Transport",
-            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])]
         )
     )
 }
