@@ -53,7 +53,7 @@ import Transport
 
     @Test @Reactor func `a running server is found again, a dead one is not`() async throws {
         let server = try await RedisServer.launched()
-        let again = try EmbeddedRedis(preparing: server.directory + "/redis")
+        let again = try EmbeddedRedis(preparing: server.embedded.directory)
         #expect(again.endpoint == server.embedded.endpoint)
         #expect(again.runningProcess() == server.currentProcess)
         #expect(again.isAnswering())
@@ -63,23 +63,14 @@ import Transport
     }
 
     @Test func `a folder whose socket's path is too long is refused`() throws {
-        let path = "/tmp/" + String(repeating: "x", count: 120)
-        defer {
-            unsafe unlink(path + "/password")
-            unsafe rmdir(path)
-        }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/" + String(repeating: "x", count: 100)
         #expect(throws: EmbeddedRedisProblem.self) { try EmbeddedRedis(preparing: path) }
     }
 
     @Test func `a damaged password is a problem, not a new server`() throws {
-        var template = [CChar]("/tmp/sallyport-store-XXXXXX".utf8CString)
-        _ = unsafe template.withUnsafeMutableBufferPointer { unsafe mkdtemp($0.baseAddress.unsafelyUnwrapped) }
-        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer {
-            unsafe unlink(path + "/password")
-            unsafe rmdir(path)
-        }
-        try PrivateFiles.write("short", to: path + "/password")
-        #expect(throws: EmbeddedRedisProblem.self) { try EmbeddedRedis(preparing: path) }
+        let folder = try TemporaryFolder()
+        try PrivateFiles.write("short", to: folder.path + "/password")
+        #expect(throws: EmbeddedRedisProblem.self) { try EmbeddedRedis(preparing: folder.path) }
     }
 }

@@ -112,7 +112,7 @@ import Transport
     }
 
     @Test @Reactor func `TCP with a user, a password and a database works`() async throws {
-        let port = Int.random(in: 20_000...50_000)
+        let port = Int.random(in: 12_000...32_000)
         let server = try await RedisServer.launched(settings: "port \(port)\nbind 127.0.0.1\ndatabases 4")
         var endpoint = server.embedded.endpoint
         endpoint.address = .tcp(host: "localhost", port: UInt16(port), isTLS: false)
@@ -120,8 +120,7 @@ import Transport
         let connection = RedisConnection(
             loop: TestLoop.loop,
             endpoint: endpoint,
-            options: RedisConnection.Options(name: "over-tcp"),
-            resolver: Resolver(loop: TestLoop.loop, pool: BlockingPool(threads: 1))
+            options: RedisConnection.Options(name: "over-tcp")
         )
         connection.start()
         try await connection.becomeReady(within: .seconds(5))
@@ -129,6 +128,56 @@ import Transport
         #expect(info.contains("name=over-tcp"))
         #expect(info.contains("db=3"))
         connection.close()
+    }
+}
+
+@Suite(.onLoop) struct RedisTLSTests {
+    @Test @Reactor func `TLS is verified against the authorities and the name`() async throws {
+        let port = Int.random(in: 12_000...32_000)
+        let folder = try TemporaryFolder()
+        try await folder.makeCertificate(for: "localhost")
+        let server = try await RedisServer.launched(
+            settings: """
+                tls-port \(port)
+                bind 127.0.0.1
+                tls-cert-file \(folder.path)/site.pem
+                tls-key-file \(folder.path)/site.key
+                tls-ca-cert-file \(folder.path)/site.pem
+                tls-auth-clients no
+                """
+        )
+        let pem = try #require(try PrivateFiles.read(folder.path + "/site.pem"))
+        var endpoint = server.embedded.endpoint
+        endpoint.address = .tcp(host: "localhost", port: UInt16(port), isTLS: true)
+        endpoint.authorities = Array(pem.utf8)
+        #expect(await failure(endpoint, within: .seconds(10)) == nil)
+        var stranger = endpoint
+        stranger.authorities = nil
+        #expect(await failure(stranger)?.contains("TLS") == true)
+        var misnamed = endpoint
+        misnamed.address = .tcp(host: "127.0.0.1", port: UInt16(port), isTLS: true)
+        #expect(await failure(misnamed)?.contains("TLS") == true)
+        var clear = endpoint
+        clear.address = .tcp(host: "localhost", port: UInt16(port), isTLS: false)
+        #expect(await failure(clear) != nil)
+    }
+
+    /// Why no connection could be made, nil where one was.
+    @Reactor
+    private func failure(_ endpoint: RedisEndpoint, within timeout: Duration = .milliseconds(500)) async -> String? {
+        let connection = RedisConnection(
+            loop: TestLoop.loop,
+            endpoint: endpoint,
+            options: RedisConnection.Options(name: "over-tls")
+        )
+        defer { connection.close() }
+        connection.start()
+        do {
+            try await connection.becomeReady(within: timeout)
+            return nil
+        } catch {
+            return connection.lastFailure ?? "none told"
+        }
     }
 }
 

@@ -19,8 +19,16 @@ extension RedisEndpoint {
                 address: address,
                 user: settings.user,
                 password: settings.password.map { RedisPassword(String(decoding: $0.bytes, as: UTF8.self)) },
-                database: settings.database
+                database: settings.database,
+                authorities: try settings.authorities.map(authorities)
             )
+        }
+    }
+
+    private static func authorities(in path: String) throws(ProcessFault) -> [UInt8] {
+        switch Files.read(path) {
+        case .success(let pem): return pem
+        case .failure(let fault): throw ProcessFault("the authorities of Redis: \(fault)")
         }
     }
 }

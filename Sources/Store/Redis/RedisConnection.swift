@@ -65,18 +65,10 @@ package final class RedisConnection {
     private static let connectTimeout = Duration.seconds(1)
 
     /// A connection that is not open yet: `start()` it.
-    ///
-    /// `tls` is needed for `rediss://` endpoints, `resolver` for those with a name.
-    package init(
-        loop: EventLoop,
-        endpoint: RedisEndpoint,
-        options: Options,
-        tls: TLSClientContext? = nil,
-        resolver: Resolver? = nil
-    ) {
+    package init(loop: EventLoop, endpoint: RedisEndpoint, options: Options) {
         self.loop = loop
         self.options = options
-        link = RedisLink(loop: loop, endpoint: endpoint, tls: tls, resolver: resolver, deadline: Self.connectTimeout)
+        link = RedisLink(loop: loop, endpoint: endpoint, deadline: Self.connectTimeout)
         timer = LoopTimer(loop: loop)
         reconnect = LoopTimer(loop: loop)
         link.connection = self

@@ -14,8 +14,10 @@ final class RedisLink: StreamOwner {
     weak var connection: RedisConnection?
     let endpoint: RedisEndpoint
     private let loop: EventLoop
-    private let tls: TLSClientContext?
-    private let resolver: Resolver?
+    /// Made with the first TLS connection.
+    private var tls: TLSClientContext?
+    /// Made with the first name that must be resolved.
+    private var resolver: Resolver?
     private let limits: StreamLimits
     private var stream: ByteStream?
     /// Asking for the server's name; ended by `close()`, so that an answer too late opens nothing.
@@ -23,17 +25,9 @@ final class RedisLink: StreamOwner {
     /// Counts attempts, so that each tries the next of a name's addresses.
     private var attempt = 0
 
-    init(
-        loop: EventLoop,
-        endpoint: RedisEndpoint,
-        tls: TLSClientContext?,
-        resolver: Resolver?,
-        deadline: Duration
-    ) {
+    init(loop: EventLoop, endpoint: RedisEndpoint, deadline: Duration) {
         self.loop = loop
         self.endpoint = endpoint
-        self.tls = tls
-        self.resolver = resolver
         var limits = StreamLimits()
         limits.connectDeadline = deadline
         limits.handshakeDeadline = deadline
@@ -68,14 +62,17 @@ final class RedisLink: StreamOwner {
     }
 
     private func connect(to address: SocketAddress, serverName: String?) {
-        if serverName != nil, tls == nil {
-            connection?.linkClosed(because: "no TLS settings")
+        var tls: TLSClientContext?
+        do throws(TLSFailure) {
+            if serverName != nil { tls = try tlsContext() }
+        } catch {
+            connection?.linkClosed(because: "TLS: \(error)")
             return
         }
         let stream = ByteStream(
             loop: loop,
             connectingTo: address,
-            tls: serverName == nil ? nil : tls,
+            tls: tls,
             serverName: serverName ?? "",
             limits: limits
         )
@@ -83,11 +80,17 @@ final class RedisLink: StreamOwner {
         stream.start(owner: self)
     }
 
+    private func tlsContext() throws(TLSFailure) -> TLSClientContext {
+        if let tls { return tls }
+        let trust = endpoint.authorities.map { TLSClientSettings.Trust.authorities(pem: $0) } ?? .system
+        let made = try TLSClientContext(TLSClientSettings(trust: trust))
+        tls = made
+        return made
+    }
+
     private func resolve(_ host: String, _ port: UInt16, _ serverName: String?) {
-        guard let resolver else {
-            connection?.linkClosed(because: "a name, and nothing to resolve it")
-            return
-        }
+        let resolver = self.resolver ?? Resolver(loop: loop, pool: BlockingPool(threads: 1))
+        self.resolver = resolver
         let deadline = limits.connectDeadline
         resolution = Task { [weak self] in
             do throws(ResolutionFailure) {
