@@ -2,11 +2,14 @@
 # Licensed under the Apache License, Version 2.0.
 """The configuration file: a broken one starts nothing and replaces nothing."""
 import re
+import shutil
+import subprocess
 import time
 
 import pytest
 
 from conftest import route, url
+from gateway import BINARY, TOP
 
 TEN_MISTAKES = """\
 version: 2
@@ -52,16 +55,12 @@ def test_a_broken_file_starts_nothing(make):
 
 
 def test_the_example_configuration_is_right(make, site):
-    import shutil
-
-    from gateway import TOP
-
     gateway = make([], {}, start=False)
     (gateway.directory / "certs").mkdir()
     shutil.copy(site[0], gateway.directory / "certs/site.pem")
     shutil.copy(site[1], gateway.directory / "certs/site.key")
-    shutil.copy(TOP / "config/sallyport.yaml", gateway.directory / "example.yaml")
-    result = gateway.run("check", "--config", gateway.directory / "example.yaml")
+    gateway.write((TOP / "config/sallyport.yaml").read_text())
+    result = gateway.run("check", "--config", gateway.file)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
@@ -140,10 +139,6 @@ def test_a_busy_port_is_one_clear_line(make, backend):
 
 def test_one_process_for_debuggers(make, backend):
     gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, start=False)
-    import subprocess
-
-    from gateway import BINARY
-
     with open(gateway.log, "ab") as out:
         gateway.process = subprocess.Popen([str(BINARY), "run", "--single", "--config", str(gateway.file)], stdout=out, stderr=out, cwd=gateway.directory)
     end = time.monotonic() + 10

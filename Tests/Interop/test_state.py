@@ -3,7 +3,7 @@
 """Redis away: the known are served until the lease ends, nobody waits, nothing needs a hand."""
 import os
 import signal
-import statistics
+import socket
 import time
 
 import pytest
@@ -42,19 +42,19 @@ def test_the_known_are_served_until_the_lease_ends_then_503_and_it_heals_by_itse
     unknown = gateway.create_app("never-seen")
     stopped = time.monotonic()
     os.kill(gateway.redis(), signal.SIGSTOP)
-    slowest = 0
+    slowest = {}
     while time.monotonic() - stopped < SERVE_STALE - 2:
         answer, took = timed(gateway, "/v1/x", app.fields)
         assert answer.status == 200, "%.1f s after the stop" % (time.monotonic() - stopped)
-        slowest = max(slowest, took)
+        slowest["known"] = max(slowest.get("known", 0), took)
         answer, took = timed(gateway, "/limited/x", app.fields)
         assert answer.status == 200, "windows are estimated meanwhile"
-        slowest = max(slowest, took)
+        slowest["limited"] = max(slowest.get("limited", 0), took)
         answer, took = timed(gateway, "/v1/x", unknown.fields)
         assert answer.status == 503 and answer["Retry-After"], "an app nobody has read yet: 503, not 401"
-        slowest = max(slowest, took)
+        slowest["unknown"] = max(slowest.get("unknown", 0), took)
         time.sleep(0.1)
-    assert slowest < 0.6, "a request waited %.2f s" % slowest
+    assert max(slowest.values()) < 0.6, "longest waits: %s" % slowest
     time.sleep(max(0, stopped + SERVE_STALE + 1 - time.monotonic()))
     answer, _ = timed(gateway, "/v1/x", app.fields)
     assert answer.status == 503
@@ -86,7 +86,7 @@ def test_a_broken_record_closes_its_own_app_only(stand):
     broken = gateway.create_app("broken", origins=["https://broken.example"])
     assert gateway.get("/v1/x", broken.fields).status == 200
     redis = RedisOf(gateway)
-    names = [n for n in redis("KEYS", "*") if redis("TYPE", n) in ("string", "hash")]
+    names = [n for n in redis.names() if redis("TYPE", n) in ("string", "hash")]
     spoiled = 0
     for name in names:
         if redis("TYPE", name) == "string" and broken.id in name + str(redis("GET", name)):
@@ -109,18 +109,19 @@ class RedisOf:
     """The embedded Redis, asked as its own worker would: the socket and the account are in the state folder."""
 
     def __init__(self, gateway):
-        import re
-        import socket
-
-        state = gateway.directory / "state"
-        texts = "\n".join(p.read_text(errors="replace") for p in state.rglob("*") if p.is_file() and p.stat().st_size < 65536)
-        path = next(p for p in state.rglob("*") if p.is_socket() and "redis" in p.name)
+        folder = gateway.directory / "state/redis"
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(path))
+        self.socket.connect(str(folder / "redis.sock"))
         self.file = self.socket.makefile("rb")
-        user = re.search(r"^\s*user (\S+) on .*?>(\S+)", texts, re.M)
-        if user:
-            assert self("AUTH", user[1], user[2]) == "OK"
+        assert self("AUTH", "sallyport", (folder / "password").read_text().strip()) == "OK"
+
+    def names(self):
+        cursor, found = "0", []
+        while True:
+            cursor, part = self("SCAN", cursor, "COUNT", "1000")
+            found += part
+            if cursor == "0":
+                return found
 
     def __call__(self, *words):
         self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in (x.encode() for x in words)))
