@@ -23,6 +23,7 @@ enum RedisProcess {
         try lock("\(paths.redis)/lock")
         ThisProcess.dieWithParent(SIGKILL)
         guard getppid() == order.supervisor else { throw ProcessFault("the supervisor has gone") }
+        umask(0o077)
         // Redis logs to its standard output; ours may be the access log.
         dup2(STDERR_FILENO, STDOUT_FILENO)
         ProcessChannel(descriptor: order.channel).send(.serving)

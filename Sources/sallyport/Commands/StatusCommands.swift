@@ -10,7 +10,8 @@ enum StatusCommands {
         Command(
             words: ["status"],
             summary: "how the gateway is, or with --app what an app has registered and lacks",
-            options: [.app] + Option.remote,
+            options: [.app, Option(name: "--gateway", help: "the gateway, although SALLYPORT_APP is set")]
+                + Option.remote,
             run: status
         ),
         Command(
@@ -28,7 +29,8 @@ enum StatusCommands {
 
     @Sendable private static func status(_ invocation: Invocation) throws(CommandFailure) {
         let gateway = try RemoteGateway(for: invocation)
-        if let app = invocation["--app"] ?? invocation.environment["SALLYPORT_APP"], !app.isEmpty {
+        let app = invocation.has("--gateway") ? nil : invocation["--app"] ?? invocation.environment["SALLYPORT_APP"]
+        if let app, !app.isEmpty {
             let answer = try gateway.call("GET", "/apps/\(app.asPathSegment)/status")
             Output.show(answer, for: invocation, appLines)
         } else {
