@@ -184,6 +184,7 @@ final class ControlRole: GatewayControl {
         } else if slots.workersJudging() < serving {
             reasons.append("a worker has not read the registry yet")
         }
+        if !redis.isReady { reasons.append("control does not reach Redis") }
         if let redisProblem { reasons.append(redisProblem) }
         return reasons
     }

@@ -71,10 +71,21 @@ package final class Worker {
     /// Starts the state connections, then accepts.
     package func start() async {
         state.start { [weak self] isUp in self?.metrics.redisUp.set(isUp ? 1 : 0) }
+        await awaitLease()
         for (index, sockets) in environment.listeners.enumerated() {
             accept(on: sockets.own(environment.index), listener: index)
         }
         environment.serving()
+    }
+
+    /// Waits until requests can be judged: a worker that takes its predecessor's queue at once would answer it 503.
+    ///
+    /// Not for ever, since open routes are served without Redis.
+    private func awaitLease() async {
+        let end = loop.now.advanced(by: .milliseconds(500))
+        while !state.isServing, loop.now < end {
+            do throws(CancellationError) { try await loop.sleep(for: .milliseconds(5)) } catch { return }
+        }
     }
 
     /// Accepts from `descriptor` too: a worker that is away has left its socket (architecture §2).
