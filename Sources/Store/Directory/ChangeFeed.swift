@@ -136,6 +136,8 @@ package final class ChangeFeed {
     /// Dropped twice: before, because the registration tells others that we hold nothing older; after, because loads
     /// begun meanwhile may be older than the number.
     private func resync() async throws(StoreError) {
+        // What is dropped is loaded again over the other connection: while that one is away nothing could be judged.
+        guard connection.isReady else { throw .unavailable }
         resyncs += 1
         applied = nil
         for subscriber in subscribers { subscriber.dropEverything() }
