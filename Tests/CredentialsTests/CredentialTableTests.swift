@@ -6,11 +6,12 @@ import Testing
 
 @testable import Credentials
 
-/// The full product of app states, presented credentials, routes and dialects against `Judgements.txt`.
+/// The full product of app states, presented credentials, routes and dialects against `Golden/Judgements.txt`.
 ///
 /// `SALLYPORT_RECORD=1 swift test --filter CredentialTable` writes the table anew; its difference is reviewed like code.
 @Suite struct CredentialTableTests {
-    private static let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Judgements.txt")
+    private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Golden/Judgements.txt")
 
     @Test func `every combination is judged as the table says`() throws {
         let judged = try JudgementMatrix().text

@@ -9,11 +9,6 @@ package enum TokenEvidence: Sendable {
     case verified(TokenFacts)
 }
 
-/// Why a token is no good.
-package enum TokenFault: Sendable, Equatable {
-    case malformed, expired, revoked
-}
-
 /// The route-independent facts of a verified token.
 package struct TokenFacts: Sendable, Equatable {
     package var kind: CredentialKind
@@ -86,11 +81,12 @@ enum TokenRule {
     }
 
     static func refusal(_ fault: TokenFault, app: App) -> Refusal {
-        switch fault {
-        case .malformed, .revoked:
-            Refusal(.appTokenInvalid, appID: app.appID, nextSteps: [NextSteps.signInAgain])
-        case .expired:
-            Refusal(.appTokenInvalid, reason: "expired", appID: app.appID, nextSteps: [NextSteps.signInAgain])
-        }
+        Refusal(
+            .appTokenInvalid,
+            // Nothing but expiry is told apart outside: why a token fails is for the log.
+            reason: fault == .expired ? "expired" : nil,
+            appID: app.appID,
+            nextSteps: [NextSteps.signInAgain]
+        )
     }
 }

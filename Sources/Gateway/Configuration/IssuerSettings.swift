@@ -28,18 +28,3 @@ package enum IssuerKeySource: Sendable, Equatable {
     case file(path: String)
     case secret(ConfiguredSecret)
 }
-
-/// What an issuer's tokens stand for.
-package enum IssuerKind: String, Sendable, CaseIterable {
-    case person, app, session
-}
-
-/// A JOSE signature algorithm.
-package enum TokenAlgorithm: String, Sendable, CaseIterable {
-    case hs256 = "HS256"
-    case rs256 = "RS256"
-    case ps256 = "PS256"
-    case es256 = "ES256"
-    case es384 = "ES384"
-    case edDSA = "EdDSA"
-}

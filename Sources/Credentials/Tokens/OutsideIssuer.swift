@@ -1,0 +1,96 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// What an outside issuer's tokens stand for.
+package enum IssuerKind: String, Sendable, CaseIterable {
+    case person, app, session
+}
+
+/// What is known of a verified token of an outside issuer.
+package struct OutsideFacts: Sendable, Equatable {
+    package var issuer: String
+    package var kind: IssuerKind
+    package var person: String?
+    package var appID: AppID?
+    package var tokenID: String?
+    package var issuedAt: Int64
+    package var expiresAt: Int64
+}
+
+/// An outside issuer with its rules (RFC 8725): exact `iss`, an audience, an algorithm list, its own keys only.
+package struct OutsideIssuer: Sendable {
+    package let name: String
+    package let issuer: String
+    package let audiences: [String]
+    package let algorithms: [TokenAlgorithm]
+    package let organizations: [OrganizationID]
+    package let kind: IssuerKind
+    package let personClaim: String
+    package let appClaim: String?
+
+    package init(
+        name: String,
+        issuer: String,
+        audiences: [String],
+        algorithms: [TokenAlgorithm],
+        organizations: [OrganizationID],
+        kind: IssuerKind,
+        personClaim: String,
+        appClaim: String?
+    ) {
+        self.name = name
+        self.issuer = issuer
+        self.audiences = audiences
+        self.algorithms = algorithms
+        self.organizations = organizations
+        self.kind = kind
+        self.personClaim = personClaim
+        self.appClaim = appClaim
+    }
+
+    /// A token that lives longer was meant for something else: 30 days.
+    private static let longestLife: Int64 = 30 * 86_400_000
+    /// The types an outside token may have; ours have another, so none of ours passes here.
+    private static let types = ["jwt", "at+jwt", "application/at+jwt", "application/jwt"]
+
+    /// Whether tokens of it may be used with apps of this organization.
+    package func serves(_ organization: OrganizationID) -> Bool { organizations.contains(organization) }
+
+    /// The facts of a token, if everything about it holds at `now`; `keys` are this issuer's and nobody else's.
+    package func verify(
+        _ token: JOSEToken,
+        keys: VerificationKeySet,
+        now: Int64
+    ) throws(TokenFault) -> OutsideFacts {
+        guard algorithms.contains(token.algorithm) else { throw .wrongAlgorithm }
+        if let type = token.type, !Self.types.contains(type.lowercased()) { throw .wrongType }
+        let claims = TokenClaims(object: token.payload)
+        guard try claims.text("iss") == issuer else { throw .wrongIssuer }
+        try keys.check(token)
+        let audience = try claims.audiences()
+        guard audience.contains(where: audiences.contains) else { throw .wrongAudience }
+        let times = try TokenTimes(claims, now: now, leeway: TokenTimes.leeway, longest: Self.longestLife)
+        let person = try claims.optionalText(personClaim)
+        if kind != .app, person == nil { throw .badClaims }
+        return OutsideFacts(
+            issuer: name,
+            kind: kind,
+            person: person,
+            appID: try app(claims),
+            tokenID: try claims.optionalText("jti"),
+            issuedAt: times.issuedAt,
+            // The leeway is spent here once: whoever keeps the facts compares with this alone.
+            expiresAt: times.expiresAt + TokenTimes.leeway
+        )
+    }
+
+    private func app(_ claims: TokenClaims) throws(TokenFault) -> AppID? {
+        guard let appClaim else { return nil }
+        guard let text = try claims.optionalText(appClaim) else {
+            if kind == .app { throw .badClaims }
+            return nil
+        }
+        guard AppID.isWellFormed(text.utf8.span) else { throw .badClaims }
+        return AppID(rawValue: text)
+    }
+}

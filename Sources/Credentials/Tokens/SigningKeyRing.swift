@@ -1,0 +1,126 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Crypto
+
+/// One signing key as Redis keeps it.
+package struct SigningKeyRecord: Codable, Sendable, Equatable {
+    /// Its thumbprint, the `kid` of its tokens.
+    package var id: String
+    package var algorithm: TokenAlgorithm
+    /// Published from here on, milliseconds since 1970.
+    package var createdAt: Int64
+    /// Signs from here on: later than published, so that no verifier meets a key it has not seen.
+    package var signsFrom: Int64
+    /// Signs no more and is published no more from here on; nil for the newest.
+    package var verifiesUntil: Int64?
+    /// The PKCS #8 form, sealed for `sallyport signing-key` and the id.
+    package var sealed: SealedText
+
+    static func purpose(_ id: String) -> String { "signing-key \(id)" }
+}
+
+/// Why a ring of signing keys cannot be used.
+package enum SigningKeyProblem: Error, Equatable {
+    case sealing(SealingProblem)
+    /// The sealed bytes are no key, or not the one its id says.
+    case notTheKey(id: String)
+    case cryptography
+}
+
+/// The keys that sign our tokens: one signs, the next is published ahead, old ones verify until their tokens end.
+package struct SigningKeyRing: Sendable {
+    private struct Entry: Sendable {
+        let record: SigningKeyRecord
+        let key: PrivateKey
+    }
+
+    /// Newest first.
+    private let entries: [Entry]
+
+    /// How long a key is published before it signs: key sets may be cached for ten minutes.
+    package static let publication: Int64 = 600_000
+
+    /// Opens the records; a key that this node cannot open makes it not ready rather than half able.
+    package init(_ records: [SigningKeyRecord], sealing: SealingRing) throws(SigningKeyProblem) {
+        var entries: [Entry] = []
+        for record in records.sorted(by: { $0.createdAt > $1.createdAt }) {
+            let bytes: [UInt8]
+            do {
+                bytes = try sealing.open(record.sealed, purpose: SigningKeyRecord.purpose(record.id))
+            } catch {
+                throw .sealing(error)
+            }
+            let key: PrivateKey
+            do {
+                key = try PrivateKey(der: bytes)
+            } catch {
+                throw .notTheKey(id: record.id)
+            }
+            guard JSONWebKeySet.thumbprint(key.publicKey) == record.id, record.algorithm.fits(key.kind) else {
+                throw .notTheKey(id: record.id)
+            }
+            entries.append(Entry(record: record, key: key))
+        }
+        self.entries = entries
+    }
+
+    package var records: [SigningKeyRecord] { entries.map(\.record) }
+
+    /// Signs at `now`: the newest key whose time has come.
+    package func signer(issuer: String, now: Int64) -> TokenSigner? {
+        let entry = entries.first { $0.record.signsFrom <= now && ($0.record.verifiesUntil ?? .max) > now }
+        return entry.flatMap { TokenSigner(key: $0.key, issuer: issuer) }
+    }
+
+    /// Everything that verifies at `now`, the key that is only published included.
+    package func verificationKeys(now: Int64) -> [VerificationKey] {
+        entries.filter { ($0.record.verifiesUntil ?? .max) > now }.compactMap { entry in
+            VerificationKey(
+                id: entry.record.id,
+                publicKey: entry.key.publicKey,
+                algorithms: [entry.record.algorithm]
+            )
+        }
+    }
+
+    /// The records after a rotation at `now`: a new key published at once, the others kept for `overlap` longer.
+    ///
+    /// The first key of a ring signs at once: nobody holds an older set.
+    package static func rotated(
+        _ records: [SigningKeyRecord],
+        algorithm: TokenAlgorithm,
+        overlap: Int64,
+        sealing: SealingRing,
+        now: Int64
+    ) throws(SigningKeyProblem) -> [SigningKeyRecord] {
+        let made: (id: String, bytes: [UInt8])
+        do throws(CryptoError) {
+            let key = try PrivateKey.generate(algorithm == .edDSA ? .ed25519 : .p256)
+            made = (JSONWebKeySet.thumbprint(key.publicKey) ?? "", try key.pkcs8())
+        } catch {
+            throw .cryptography
+        }
+        let sealed: SealedText
+        do {
+            sealed = try sealing.seal(made.bytes, purpose: SigningKeyRecord.purpose(made.id))
+        } catch {
+            throw .sealing(error)
+        }
+        let signsFrom = records.isEmpty ? now : now + publication
+        let kept = records.filter { ($0.verifiesUntil ?? .max) > now }.map { record in
+            var record = record
+            record.verifiesUntil = min(record.verifiesUntil ?? .max, signsFrom + overlap)
+            return record
+        }
+        let record = SigningKeyRecord(
+            id: made.id,
+            algorithm: algorithm == .edDSA ? .edDSA : .es256,
+            createdAt: now,
+            signsFrom: signsFrom,
+            verifiesUntil: nil,
+            sealed: sealed
+        )
+        return [record] + kept
+    }
+}
