@@ -21,7 +21,8 @@ private func runCommandLine() -> ExitCode {
         try run(ArgumentParser(commands: CommandTable.all).parse(arguments, environment: environment))
         return .done
     } catch {
-        Output.show(error, asJSON: arguments.contains("--json"))
+        // An empty message: the verb has said everything already.
+        if !error.message.isEmpty { Output.show(error, asJSON: arguments.contains("--json")) }
         return error.exit
     }
 }

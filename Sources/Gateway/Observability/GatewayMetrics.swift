@@ -39,7 +39,6 @@ package enum GatewayMetrics {
         "Requests refused because their Origin is not listed, by app."
     )
     package static let openConnections = Metric.gauge("sallyport_open_connections", "Client connections open.")
-    package static let openStreams = Metric.gauge("sallyport_open_streams", "Upgraded and streaming exchanges open.")
     package static let connections = Metric.counter("sallyport_connections_total", "Client connections accepted.")
     package static let tlsHandshakes = Metric.counter(
         "sallyport_tls_handshakes_total",
@@ -49,20 +48,8 @@ package enum GatewayMetrics {
         "sallyport_http_parse_errors_total",
         "Malformed requests refused, by status."
     )
-    package static let upstreamConnections = Metric.counter(
-        "sallyport_upstream_connections_total",
-        "Connections to upstreams by upstream and result (opened, reused, failed)."
-    )
-    package static let upstreamOpen = Metric.gauge("sallyport_upstream_open_connections", "Connections to upstreams.")
-    package static let upstreamEjected = Metric.gauge("sallyport_upstream_ejected_endpoints", "Endpoints ejected.")
     package static let upstreamRetries = Metric.counter("sallyport_upstream_retries_total", "Requests sent twice.")
     package static let redisUp = Metric.gauge("sallyport_redis_up", "Processes whose Redis connection is up.")
-    package static let redisDuration = Metric.histogram(
-        "sallyport_redis_command_duration_seconds",
-        "Time from a command's send to its reply.",
-        bounds: Metric.requestSeconds
-    )
-    package static let redisErrors = Metric.counter("sallyport_redis_errors_total", "Commands that failed, by kind.")
     package static let registryCache = Metric.counter(
         "sallyport_registry_cache_total",
         "Look-ups of apps by result (hit, miss, unknown, unavailable)."
@@ -89,17 +76,13 @@ package enum GatewayMetrics {
         "sallyport_workers_judging",
         "Workers that hold a lease on the registry and so can judge requests."
     )
-    package static let allocatedBytes = Metric.gauge(
-        "sallyport_process_resident_bytes",
-        "Resident memory of all processes, by role."
-    )
 
     /// In the order of the exposition.
     package static let all: [Metric] = [
         requests, requestDuration, upstreamDuration, inFlight, receivedBytes, sentBytes, appRequests, decisions,
         rateLimit,
-        originRefusals, openConnections, openStreams, connections, tlsHandshakes, parseErrors, upstreamConnections,
-        upstreamOpen, upstreamEjected, upstreamRetries, redisUp, redisDuration, redisErrors, registryCache, logDropped,
-        configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging, allocatedBytes,
+        originRefusals, openConnections, connections, tlsHandshakes, parseErrors, upstreamRetries, redisUp,
+        registryCache, logDropped,
+        configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
     ]
 }

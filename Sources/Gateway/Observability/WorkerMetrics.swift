@@ -13,14 +13,12 @@ package final class WorkerMetrics {
     package let receivedBytes: Counter
     package let sentBytes: Counter
     package let openConnections: Gauge
-    package let openStreams: Gauge
     package let connections: Counter
     package let handshakesFull: Counter
     package let handshakesResumed: Counter
     package let handshakesFailed: Counter
     package let upstreamRetries: Counter
     package let redisUp: Gauge
-    package let redisDuration: Histogram
     package let logDropped: Counter
     /// Budgets asked for, by result.
     package let budgetAdmitted: Counter
@@ -52,14 +50,12 @@ package final class WorkerMetrics {
         self.budgetShadow = slot.counter(GatewayMetrics.rateLimit, "result=\"shadow\"")
         self.budgetUnavailable = slot.counter(GatewayMetrics.rateLimit, "result=\"unavailable\"")
         self.openConnections = slot.gauge(GatewayMetrics.openConnections)
-        self.openStreams = slot.gauge(GatewayMetrics.openStreams)
         self.connections = slot.counter(GatewayMetrics.connections)
         self.handshakesFull = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"full\"")
         self.handshakesResumed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"resumed\"")
         self.handshakesFailed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"failed\"")
         self.upstreamRetries = slot.counter(GatewayMetrics.upstreamRetries)
         self.redisUp = slot.gauge(GatewayMetrics.redisUp)
-        self.redisDuration = slot.histogram(GatewayMetrics.redisDuration)
         self.logDropped = slot.counter(GatewayMetrics.logDropped)
         self.cacheHits = slot.counter(GatewayMetrics.registryCache, "result=\"hit\"")
         self.cacheMisses = slot.counter(GatewayMetrics.registryCache, "result=\"miss\"")

@@ -69,7 +69,8 @@ enum ChildProcess {
 
     /// No registers: a dump of them shows memory, and so secrets.
     private static func backtraceSettings() -> String {
-        let settings = "enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,sanitize=yes,limit=32"
+        let settings =
+            "enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,sanitize=yes,limit=32"
         return backtracer().map { "\(settings),swift-backtrace=\($0)" } ?? settings
     }
 

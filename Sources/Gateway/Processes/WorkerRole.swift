@@ -32,6 +32,8 @@ final class WorkerRole {
     private let link: any SupervisorLink
     private let ended: @Reactor () -> Void
     private var adopted: Set<Int> = []
+    private let seal: SecretBytes
+    private lazy var ticketTimer = LoopTimer(loop: loop) { [unowned self] in rotateTickets() }
     private lazy var leaseTimer = LoopTimer(loop: loop) { [unowned self] in lookAtLease() }
 
     private static let leaseInterval = Duration.seconds(1)
@@ -69,6 +71,7 @@ final class WorkerRole {
         guard let seal = keys.seals.first?.key, let tickets = TicketKeyring.keys(seal, atMilliseconds: now) else {
             throw ProcessFault("there is no sealing key")
         }
+        self.seal = seal
         let environment = WorkerEnvironment(
             index: setting.index,
             listeners: setting.listeners,
@@ -96,6 +99,7 @@ final class WorkerRole {
     /// Begins to serve.
     func start() {
         leaseTimer.arm(after: Self.firstLeaseInterval)
+        ticketTimer.arm(after: TicketKeyring.untilNext(atMilliseconds: Timestamp.now().milliseconds))
         Task { @Reactor in await worker.start() }
     }
 
@@ -159,6 +163,12 @@ final class WorkerRole {
         } catch {
             setting.log.error("the access log was not opened again", ["reason": error.description])
         }
+    }
+
+    private func rotateTickets() {
+        let now = Timestamp.now().milliseconds
+        if let tickets = TicketKeyring.keys(seal, atMilliseconds: now) { worker.rotate(tickets) }
+        ticketTimer.arm(after: TicketKeyring.untilNext(atMilliseconds: now))
     }
 
     private func lookAtLease() {

@@ -247,6 +247,7 @@ final class Exchange {
         upstream = nil
         switch stage {
         case .sending where mayRetry && attempts <= UpstreamRetry.requestAttempts && UpstreamRetry.isSafe(self):
+            worker.metrics.upstreamRetries.increment()
             stage = .leasing
             lease(fresh: true)
         case .sending, .leasing:

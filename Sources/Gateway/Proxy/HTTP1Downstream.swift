@@ -193,6 +193,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     }
 
     func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
+        if facts.isTLS, facts.session == nil { worker.metrics.handshakesFailed.increment() }
         fail(.closedEarly)
     }
 

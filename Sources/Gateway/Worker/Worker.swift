@@ -24,7 +24,7 @@ package final class Worker {
     let date = DateField()
 
     private let resolver: Resolver
-    private let tickets: TicketKeys
+    private var tickets: TicketKeys
     private var decisions: DecisionSequence
     private var listeners: [ClientListener] = []
     private var connections: [ObjectIdentifier: HTTP1Downstream] = [:]
@@ -131,6 +131,15 @@ package final class Worker {
         )
         snapshot.retire(after: new)
         snapshot = new
+    }
+
+    /// Seals new session tickets with the keys of the next period.
+    package func rotate(_ tickets: TicketKeys) {
+        self.tickets = tickets
+        for context in snapshot.tls {
+            guard let context, context.ticketKeys != nil else { continue }
+            context.ticketKeys = tickets
+        }
     }
 
     // MARK: Connections

@@ -93,6 +93,6 @@ enum AppCommands {
     private static func set(_ enabled: Bool, _ invocation: Invocation) throws(CommandFailure) {
         let target = "/apps/\(try invocation.app().asPathSegment)"
         let body = JSONValue.members([("enabled", .bool(enabled))])
-        Output.show(try RemoteGateway(for: invocation).call("PATCH", target, body), for: invocation, Change.line)
+        try Change.showRevoking(RemoteGateway(for: invocation).call("PATCH", target, body), for: invocation)
     }
 }

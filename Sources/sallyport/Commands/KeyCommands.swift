@@ -58,6 +58,6 @@ enum KeyCommands {
     @Sendable private static func revoke(_ invocation: Invocation) throws(CommandFailure) {
         let key = invocation.operands[0].asPathSegment
         let target = "/apps/\(try invocation.app().asPathSegment)/api-keys/\(key)"
-        Output.show(try RemoteGateway(for: invocation).call("DELETE", target), for: invocation, Change.line)
+        try Change.showRevoking(RemoteGateway(for: invocation).call("DELETE", target), for: invocation)
     }
 }

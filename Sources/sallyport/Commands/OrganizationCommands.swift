@@ -79,12 +79,20 @@ enum OrganizationCommands {
     private static func set(_ enabled: Bool, _ invocation: Invocation) throws(CommandFailure) {
         let target = "/organizations/\(invocation.operands[0].asPathSegment)"
         let body = JSONValue.members([("enabled", .bool(enabled))])
-        Output.show(try RemoteGateway(for: invocation).call("PATCH", target, body), for: invocation, Change.line)
+        let answer = try RemoteGateway(for: invocation).call("PATCH", target, body)
+        try Change.showRevoking(answer, for: invocation)
     }
 }
 
 /// How the answer to a change is told.
 enum Change {
+    /// Tells of a change that takes something away; unless every worker has applied it, that is a failure (exit 1).
+    static func showRevoking(_ answer: JSONValue, for invocation: Invocation) throws(CommandFailure) {
+        Output.show(answer, for: invocation, line)
+        guard answer["confirmed"]?.bool == false else { return }
+        throw CommandFailure(exit: .refused, code: "", message: "")
+    }
+
     /// The gateway's sentence, with the rest that it wants people to know.
     static func line(_ answer: JSONValue) -> String {
         var text = answer.text("message") + "\n"

@@ -100,6 +100,6 @@ enum ListEntry {
     static func remove(_ list: String, _ member: String, _ invocation: Invocation) throws(CommandFailure) {
         let entry = invocation.operands[0].asPathSegment
         let target = "/apps/\(try invocation.app().asPathSegment)/\(list)/\(entry)"
-        Output.show(try RemoteGateway(for: invocation).call("DELETE", target), for: invocation, Change.line)
+        try Change.showRevoking(RemoteGateway(for: invocation).call("DELETE", target), for: invocation)
     }
 }

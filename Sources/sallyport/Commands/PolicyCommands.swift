@@ -52,7 +52,7 @@ enum PolicyCommands {
         _ invocation: Invocation
     ) throws(CommandFailure) {
         let target = "/apps/\(try invocation.app().asPathSegment)/\(resource)"
-        Output.show(try RemoteGateway(for: invocation).call("PUT", target, body), for: invocation, Change.line)
+        try Change.showRevoking(RemoteGateway(for: invocation).call("PUT", target, body), for: invocation)
     }
 
     @Sendable private static func developmentOn(_ invocation: Invocation) throws(CommandFailure) {

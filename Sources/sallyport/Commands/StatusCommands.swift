@@ -19,6 +19,7 @@ enum StatusCommands {
             summary: "what was changed, by whom and when, newest first",
             options: [
                 .app,
+                Option(name: "--org", value: "ORG", help: "of an organization itself"),
                 Option(name: "--limit", value: "N", help: "how many rows, 1 to 1000; 50 when not given"),
                 Option(name: "--event", value: "NAME", help: "only this event, such as origin_added"),
             ] + Option.remote,
@@ -83,7 +84,8 @@ enum StatusCommands {
     @Sendable private static func history(_ invocation: Invocation) throws(CommandFailure) {
         let limit = try invocation.integer("--limit", in: 1...1000) ?? 50
         let app = invocation["--app"] ?? invocation.environment["SALLYPORT_APP"] ?? ""
-        let start = app.isEmpty ? "" : "/apps/\(app.asPathSegment)"
+        var start = app.isEmpty ? "" : "/apps/\(app.asPathSegment)"
+        if let organization = invocation["--org"] { start = "/organizations/\(organization.asPathSegment)" }
         let event = invocation["--event"].map { "&event=\($0.asPathSegment)" } ?? ""
         let answer = try RemoteGateway(for: invocation).call("GET", "\(start)/history?limit=\(limit)\(event)")
         Output.show(answer, for: invocation) { answer in
