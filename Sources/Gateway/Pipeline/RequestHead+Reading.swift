@@ -33,6 +33,12 @@ extension RequestHead {
         return bytes.text
     }
 
+    /// Whether the request says which host it is for; only HTTP/1.0 may keep it to itself.
+    var hasAuthority: Bool {
+        let bytes = authority
+        return !bytes.isEmpty
+    }
+
     /// The authority as text, off the hot path.
     var authorityText: String {
         let bytes = authority

@@ -47,17 +47,18 @@ extension RequestPipeline {
         switch naming {
         case .appID:
             let id = exchange.request.text(of: .xAppID)
-            return wait(exchange) { state in _ = await state.directory.load(id: id) }
+            return wait(exchange) { state in await state.directory.load(id: id).isAnswer }
         case .organizationAndName:
             let organization = exchange.request.text(of: .orgID)
             let name = exchange.request.text(of: .appID)
-            return wait(exchange) { state in _ = await state.directory.load(organization: organization, name: name) }
+            return wait(exchange) { state in await state.directory.load(organization: organization, name: name).isAnswer
+            }
         case .apiKey:
             let key = exchange.request.presentedKeyID?.rawValue ?? ""
-            return wait(exchange) { state in _ = await state.directory.load(key: key) }
+            return wait(exchange) { state in await state.directory.load(key: key).isAnswer }
         case .route:
             let id = route.app ?? ""
-            return wait(exchange) { state in _ = await state.directory.load(id: id) }
+            return wait(exchange) { state in await state.directory.load(id: id).isAnswer }
         case .token, .refused:
             return .proceed
         }
@@ -106,4 +107,14 @@ extension RequestPipeline {
 extension IPAddress {
     /// The /24 or /48 that a key's last use names.
     var noteworthyNetwork: String { family == .v4 ? "\(prefix(24))/24" : "\(prefix(48))/48" }
+}
+
+extension Store.AppLookup {
+    /// Whether the registry was reached.
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .known, .unknown, .broken: true
+        case .unresolved, .unavailable: false
+        }
+    }
 }

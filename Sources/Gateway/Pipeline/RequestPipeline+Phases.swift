@@ -82,7 +82,7 @@ extension RequestPipeline {
             let isListed = organizations.contains { rules.organizations.allows($0) }
             return PreflightPhase.answer(exchange, policy, isListed: isListed, self)
         case .unresolved:
-            return wait(exchange) { state in _ = await state.directory.load(site: site) }
+            return wait(exchange) { state in await state.directory.load(site: site) != .unavailable }
         case .unavailable:
             return refuse(exchange, .stateAway)
         }
@@ -100,17 +100,18 @@ extension RequestPipeline {
         return .proceed
     }
 
-    /// Starts work that needs Redis and runs the present phase again when it is done.
+    /// Starts work that needs Redis and runs the present phase again when it is done; work that says false could not
+    /// reach Redis, and the answer is 503 at once (nothing waits past `state.deadline`).
     ///
     /// One more wait than names a request can carry means that what was loaded is forgotten at once: Redis is failing.
-    func wait(_ exchange: Exchange, for work: @escaping @Reactor (WorkerState) async -> Void) -> Step {
+    func wait(_ exchange: Exchange, for work: @escaping @Reactor (WorkerState) async -> Bool) -> Step {
         guard exchange.facts.waits < Self.mostWaits else { return refuse(exchange, .stateAway) }
         exchange.facts.waits += 1
         let generation = exchange.generation
         let state = worker.state
         Task { @Reactor [weak self] in
-            await work(state)
-            self?.resume(exchange, generation: generation)
+            let isAnswered = await work(state)
+            self?.resume(exchange, generation: generation, isAnswered: isAnswered)
         }
         return .wait
     }

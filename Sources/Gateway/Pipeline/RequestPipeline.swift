@@ -73,8 +73,12 @@ final class RequestPipeline {
     }
 
     /// Runs the waiting phase of an exchange again, unless the exchange has ended meanwhile.
-    func resume(_ exchange: Exchange, generation: UInt64) {
+    func resume(_ exchange: Exchange, generation: UInt64, isAnswered: Bool) {
         guard exchange.generation == generation, exchange.stage == .judging else { return }
+        guard isAnswered else {
+            _ = refuse(exchange, .stateAway)
+            return
+        }
         advance(exchange)
     }
 

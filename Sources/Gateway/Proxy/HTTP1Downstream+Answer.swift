@@ -11,7 +11,7 @@ extension HTTP1Downstream {
     func sendInterim(_ exchange: Exchange) {
         // RFC 9110 15.2: an HTTP/1.0 client gets no interim answers.
         guard exchange.request.version >= .http11 else { return }
-        HeadWriter.appendResponse(exchange.response, skipping: .hopByHop, to: &stream.outbound)
+        HeadWriter.appendResponse(exchange.response, skipping: exchange.response.fieldsNotRelayed, to: &stream.outbound)
         HeadWriter.endHead(&stream.outbound)
         stream.outboundAppended()
     }

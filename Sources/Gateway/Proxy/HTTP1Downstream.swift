@@ -213,9 +213,9 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     private func timerFired() {
         switch timeout {
         case .headTimedOut where state == .readingHead:
-            if let exchange { refuse(.unexpectedEnd, exchange) }
+            if let exchange { refuse(.tooSlow, exchange) }
         case .bodyTimedOut where state == .exchanging:
-            if let exchange { bodyViolated(.unexpectedEnd, exchange) }
+            if let exchange { bodyViolated(.tooSlow, exchange) }
         case .writeTimedOut where stream.outboundCount < unsentAtArming:
             // Slow, but it takes something.
             armForWriting()

@@ -21,7 +21,7 @@ enum UpstreamRequest {
     static func write(_ exchange: Exchange, endpointAuthority: [UInt8], to buffer: inout ByteBuffer) {
         guard let route = exchange.facts.route, let connection = exchange.facts.connection else { return }
         for name in route.removedRequestFields { dropFields(named: name, of: &exchange.request.fields) }
-        let keepsHost = route.settings.forward.keepsHost
+        let keepsHost = route.settings.forward.keepsHost && exchange.request.hasAuthority
         exchange.request.appendStart(
             host: keepsHost ? nil : endpointAuthority,
             path: exchange.facts.rewrittenPath,

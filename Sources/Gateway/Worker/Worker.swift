@@ -72,6 +72,7 @@ package final class Worker {
     package func start() async {
         state.start { [weak self] isUp in self?.metrics.redisUp.set(isUp ? 1 : 0) }
         await awaitLease()
+        await becomeAbleToJudge()
         for (index, sockets) in environment.listeners.enumerated() {
             accept(on: sockets.own(environment.index), listener: index)
         }
@@ -87,6 +88,21 @@ package final class Worker {
             do throws(CancellationError) { try await loop.sleep(for: .milliseconds(5)) } catch { return }
         }
     }
+
+    /// A worker that accepts before it has its lease would answer 503 while others could judge; but a Redis that is
+    /// away must not keep open routes away too.
+    private func becomeAbleToJudge() async {
+        let end = loop.now.advanced(by: Self.longestStart)
+        while !state.isServing, loop.now < end {
+            do throws(CancellationError) {
+                try await loop.sleep(for: .milliseconds(10))
+            } catch {
+                return
+            }
+        }
+    }
+
+    private static let longestStart: Duration = .seconds(1)
 
     /// Accepts from `descriptor` too: a worker that is away has left its socket (architecture §2).
     package func accept(on descriptor: CInt, listener index: Int) {

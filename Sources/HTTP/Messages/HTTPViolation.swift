@@ -47,12 +47,15 @@ package enum HTTPViolation: String, Error, Sendable, CaseIterable {
     case malformedPseudoField = "malformed_pseudo_field"
     case connectionSpecificField = "connection_specific_field"
     case lengthMismatch = "length_mismatch"
+    /// The peer sent nothing for as long as it may.
+    case tooSlow = "too_slow"
     /// The peer closed before the message was whole.
     case unexpectedEnd = "unexpected_end"
 
     /// The status that answers a request so malformed.
     package var status: Int {
         switch self {
+        case .tooSlow: 408
         case .startLineTooLong: 414
         case .tooManyFields, .fieldsTooLarge: 431
         case .methodNotSupported, .transferEncodingNotSupported: 501

@@ -138,6 +138,8 @@ package final class ChangeFeed {
     private func resync() async throws(StoreError) {
         // What is dropped is loaded again over the other connection: while that one is away nothing could be judged.
         guard connection.isReady else { throw .unavailable }
+        // The other connection is what the apps are read again through: nothing is forgotten before it is there.
+        try await connection.becomeReady(within: .seconds(1))
         resyncs += 1
         applied = nil
         for subscriber in subscribers { subscriber.dropEverything() }
