@@ -15,6 +15,7 @@ final class TestWorker {
     let stream: RedisConnection
     let lease: ServingLease
     let directory: AppDirectory
+    let revocations: Revocations
     let feed: ChangeFeed
 
     init(_ server: RedisServer, name: String = "worker", leaseLength: Duration = .seconds(30), capacity: Int = 100) {
@@ -29,6 +30,7 @@ final class TestWorker {
         stream = connection("-stream")
         lease = ServingLease(loop: TestLoop.loop)
         directory = AppDirectory(connection: self.connection, lease: lease, loop: TestLoop.loop, capacity: capacity)
+        revocations = Revocations(loop: TestLoop.loop)
         feed = ChangeFeed(
             loop: TestLoop.loop,
             stream: stream,
@@ -36,7 +38,7 @@ final class TestWorker {
             worker: name,
             lease: lease,
             leaseLength: leaseLength,
-            subscribers: [directory]
+            subscribers: [revocations, directory]
         )
     }
 
@@ -54,6 +56,8 @@ final class TestWorker {
         connection.close()
         stream.close()
     }
+
+    func revokes(_ token: String) -> Bool { revocations.isRevoked(token: token.utf8.span) }
 
     func app(_ id: String) -> Store.AppLookup { directory.app(id: id.utf8.span) }
 

@@ -131,31 +131,32 @@ package final class ChangeFeed {
         await apply(try entries(of: reply))
     }
 
-    /// Drops everything, registers the lease and takes its sequence number as the place to read on from.
+    /// Begins anew at the store's present number.
     ///
-    /// Dropped twice: before, because the registration tells others that we hold nothing older; after, because loads
-    /// begun meanwhile may be older than the number.
+    /// First the number, then what must be complete, so that it is no older; then everything else is dropped, loads
+    /// under way included; only then the lease is registered, which tells others that we hold nothing older.
     private func resync() async throws(StoreError) {
         // What is dropped is loaded again over the other connection: while that one is away nothing could be judged.
         guard connection.isReady else { throw .unavailable }
         // The other connection is what the apps are read again through: nothing is forgotten before it is there.
         try await connection.becomeReady(within: .seconds(1))
         resyncs += 1
-        applied = nil
+        let found = try await stream.call(["GET", .text(RegistryScripts.tag + ":sequence")])
+        let position = Int(found.integer ?? 0)
+        for subscriber in subscribers { try await subscriber.restore(from: stream) }
         for subscriber in subscribers { subscriber.dropEverything() }
         let sent = MonotonicInstant.readClock()
         let reply = try await stream.evaluate(
             RegistryScripts.lease,
             keys: [.text(RegistryScripts.tag)],
-            arguments: [.text(worker), "", .number(leaseMilliseconds)]
+            arguments: [.text(worker), .number(position), .number(leaseMilliseconds)]
         )
-        guard let parts = reply.elements, parts.count == 3, let sequence = parts[1].integer else {
-            throw .malformed("the answer to a lease")
-        }
-        for subscriber in subscribers { subscriber.dropEverything() }
-        applied = Int(sequence)
+        guard let parts = reply.elements, parts.count == 3, let isExtended = parts[0].integer,
+            let sequence = parts[1].integer, sequence >= position
+        else { throw .malformed("the answer to a lease") }
+        applied = position
         needsResync = false
-        extend(from: sent)
+        if isExtended == 1 { extend(from: sent) }
     }
 
     private func entries(of reply: RedisReply) throws(StoreError) -> [RedisReply] {

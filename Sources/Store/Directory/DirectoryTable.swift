@@ -5,7 +5,8 @@ import Credentials
 
 /// What one look-up goes by; part of the hash.
 enum DirectoryKind: UInt8 {
-    case record, appID, username, key, site
+    case record, appID, username, key, site, token
+    case appMark, keyMark, deviceMark, personMark
 }
 
 /// A name as bytes, in one or two parts, hashed with the process's own seed.

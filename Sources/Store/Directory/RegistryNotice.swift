@@ -10,6 +10,8 @@ package struct RegistryNotice: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case app
         case organization = "org"
+        /// Of tokens; what is revoked is in `revocation`.
+        case revocation
     }
 
     package var sequence: Int
@@ -19,6 +21,18 @@ package struct RegistryNotice: Sendable, Equatable {
     package var organization: String
     /// Origins and domains that were added or removed.
     package var sites: [String]
+    /// What a change of kind `revocation` revokes.
+    package var revocation: Revoked?
+
+    /// Revoked token ids and raised watermarks.
+    package struct Revoked: Sendable, Equatable {
+        package var tokens: [(id: String, expiresAt: Int64)]
+        package var marks: [(subject: RevocationSubject, notBefore: Int64, expiresAt: Int64)]
+
+        package static func == (left: Revoked, right: Revoked) -> Bool {
+            left.tokens.elementsEqual(right.tokens, by: ==) && left.marks.elementsEqual(right.marks, by: ==)
+        }
+    }
 
     /// Reads a stream entry: id, then names and values in turn.
     ///
@@ -37,12 +51,37 @@ package struct RegistryNotice: Sendable, Equatable {
         self.id = id
         self.organization = organization
         self.sites = sites
+        guard kind == .revocation else { return }
+        guard let revocation = Self.revoked(values["tokens"], values["marks"]) else { return nil }
+        self.revocation = revocation
+    }
+
+    private static func revoked(_ tokens: String?, _ marks: String?) -> Revoked? {
+        guard let tokens = list(tokens), let marks = list(marks) else { return nil }
+        var revoked = Revoked(tokens: [], marks: [])
+        for entry in tokens {
+            guard let parts = entry.array, parts.count == 2, let id = parts[0].string, let end = parts[1].integer
+            else { return nil }
+            revoked.tokens.append((id, Int64(end)))
+        }
+        for entry in marks {
+            guard let parts = entry.array, parts.count == 3,
+                let subject = parts[0].string.flatMap(RevocationSubject.init(name:)),
+                let notBefore = parts[1].integer, let end = parts[2].integer
+            else { return nil }
+            revoked.marks.append((subject, Int64(notBefore), Int64(end)))
+        }
+        return revoked
     }
 
     private static func sites(_ text: String?) -> [String]? {
+        list(text)?.compactMap(\.string)
+    }
+
+    private static func list(_ text: String?) -> [JSONValue]? {
         guard let text else { return nil }
         do {
-            return try JSONValue(parsing: text, limits: .document).array?.compactMap(\.string)
+            return try JSONValue(parsing: text, limits: .document).array
         } catch {
             return nil
         }
@@ -58,4 +97,10 @@ package protocol ChangeSubscriber: AnyObject {
     func dropEverything()
     /// Loads again what the change made it forget.
     func reload(_ change: RegistryNotice) async
+    /// Reads what must be complete before anything is served; what it held stays in force meanwhile.
+    func restore(from connection: RedisConnection) async throws(StoreError)
+}
+
+extension ChangeSubscriber {
+    package func restore(from connection: RedisConnection) async throws(StoreError) {}
 }

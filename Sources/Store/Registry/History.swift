@@ -17,6 +17,22 @@ package struct HistoryEvent: Sendable, Equatable {
     }
 }
 
+extension HistoryEvent {
+    /// Events as the scripts take them: `[[name, details as text], …]`.
+    static func write(_ events: [HistoryEvent], to json: inout JSONWriter) {
+        json.beginArray()
+        for event in events {
+            json.beginArray()
+            json.value(event.name)
+            var details = JSONWriter()
+            details.value(.object(event.details))
+            json.value(details.text)
+            json.endArray()
+        }
+        json.endArray()
+    }
+}
+
 /// One row of a history.
 package struct HistoryRow: Sendable, Equatable {
     /// Redis' id of the row; grows with time.

@@ -96,16 +96,7 @@ struct RegistryChange {
         write(claimed, as: "claim", to: &json)
         write(released, as: "release", to: &json)
         json.name("events")
-        json.beginArray()
-        for event in events {
-            json.beginArray()
-            json.value(event.name)
-            var details = JSONWriter()
-            details.value(.object(event.details))
-            json.value(details.text)
-            json.endArray()
-        }
-        json.endArray()
+        HistoryEvent.write(events, to: &json)
         var touched = JSONWriter()
         touched.beginArray()
         for site in listedSites + unlistedSites { touched.value(site) }

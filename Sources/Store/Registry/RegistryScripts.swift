@@ -12,6 +12,8 @@
 ///     {registry}:history:ID      stream of an app's or organization's history
 ///     {registry}:sequence        the number of the last change
 ///     {registry}:changes         stream of changes; an entry's id is its number
+///     {registry}:revoked         sorted set: token id by the token's expiry
+///     {registry}:marks           hash: subject → tokens issued before this are revoked; :mark-ends sorted set by expiry
 ///     {registry}:leases, :applied    workers by expiry, and the last change each has applied
 ///     {registry}:uses            key id → when and from which network it was last used
 enum RegistryScripts {
@@ -89,7 +91,7 @@ enum RegistryScripts {
         """
     )
 
-    /// Registers or renews a worker's lease: ARGV worker, last change applied (empty at the start), length in ms.
+    /// Registers or renews a worker's lease: ARGV worker, last change applied, length in ms.
     ///
     /// The lease grows only while the worker has applied everything: one that renews but hears no changes must run out.
     /// Answers {extended, sequence, now in ms}.
@@ -99,7 +101,7 @@ enum RegistryScripts {
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         local sequence = tonumber(redis.call('GET', p .. ':sequence') or '0')
-        local applied = tonumber(ARGV[2]) or sequence
+        local applied = tonumber(ARGV[2])
         local extended = 0
         if applied >= sequence then
           extended = 1
@@ -140,6 +142,38 @@ enum RegistryScripts {
           end
         end
         return reply
+        """
+    )
+
+    /// Revokes tokens and sets watermarks, and forgets those that no living token can meet any more.
+    ///
+    /// ARGV[1] is JSON: id (whose history), organization, by, events, tokens, marks; ARGV[2] and [3] are the two lists
+    /// again as text, for the stream. Answers the number of the change.
+    static let revoke = RedisScript(
+        """
+        local p = KEYS[1]
+        local c = cjson.decode(ARGV[1])
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        redis.call('ZREMRANGEBYSCORE', p .. ':revoked', '-inf', now)
+        for _, subject in ipairs(redis.call('ZRANGEBYSCORE', p .. ':mark-ends', '-inf', now, 'LIMIT', 0, 256)) do
+          redis.call('ZREM', p .. ':mark-ends', subject)
+          redis.call('HDEL', p .. ':marks', subject)
+        end
+        for _, x in ipairs(c.tokens) do redis.call('ZADD', p .. ':revoked', 'GT', x[2], x[1]) end
+        for _, x in ipairs(c.marks) do
+          local before = tonumber(redis.call('HGET', p .. ':marks', x[1]) or '0')
+          redis.call('HSET', p .. ':marks', x[1], string.format('%.0f', math.max(before, x[2])))
+          redis.call('ZADD', p .. ':mark-ends', 'GT', x[3], x[1])
+        end
+        for _, event in ipairs(c.events) do
+          redis.call('XADD', p .. ':history:' .. c.id, '*', 'event', event[1], 'by', c.by, 'details', event[2])
+        end
+        local sequence = redis.call('INCR', p .. ':sequence')
+        redis.call('XADD', p .. ':changes', 'MAXLEN', '\(changesKept)', sequence .. '-0',
+          'kind', 'revocation', 'id', c.id, 'organization', c.organization, 'sites', '[]',
+          'tokens', ARGV[2], 'marks', ARGV[3])
+        return sequence
         """
     )
 
