@@ -11,6 +11,7 @@ package import Transport
 @Reactor
 package final class WorkerState {
     package let directory: AppDirectory
+    package let revocations: Revocations
     package let windows: WindowStore
     package let keyUses: KeyUseRecorder
     package let peppers: PepperRing
@@ -35,6 +36,7 @@ package final class WorkerState {
         stream = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "\(name)-changes"))
         lease = ServingLease(loop: loop)
         directory = AppDirectory(connection: connection, lease: lease, loop: loop)
+        revocations = Revocations(loop: loop)
         windows = WindowStore(connection: connection)
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
         feed = ChangeFeed(
@@ -44,7 +46,7 @@ package final class WorkerState {
             worker: name,
             lease: lease,
             leaseLength: settings.serveStale,
-            subscribers: [directory]
+            subscribers: [revocations, directory]
         )
         self.peppers = peppers
     }
