@@ -69,6 +69,7 @@ let package = Package(
         tests("Credentials", ["Credentials", "Crypto"]),
         tests("Crypto", ["Crypto", "Encodings"]),
         tests("Encodings", ["Encodings"]),
+        tests("Fetch", ["Attestation", "Buffers", "Crypto", "Encodings", "Gateway", "Transport"]),
         tests("Gateway", ["Buffers", "Credentials", "Encodings", "Gateway", "Telemetry"]),
         tests("HTTP", ["Buffers", "HTTP"]),
         tests("Limits", ["Limits"]),

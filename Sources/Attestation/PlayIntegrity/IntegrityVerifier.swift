@@ -45,7 +45,8 @@ package struct IntegrityVerdict: Sendable, Equatable {
         self.provenance = provenance
     }
 
-    static func failed(_ reason: AttestationReason, at stage: IntegrityStage) -> IntegrityVerdict {
+    /// A token that is refused before its verdict.
+    package static func failed(_ reason: AttestationReason, at stage: IntegrityStage) -> IntegrityVerdict {
         IntegrityVerdict(trust: .fail, reasons: [reason], stage: stage, provenance: nil)
     }
 
