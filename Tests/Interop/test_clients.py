@@ -212,6 +212,8 @@ def test_a_certificate_error_of_an_upstream_is_502_with_a_reason(make, files, au
                    {"api": {"endpoints": ["https://localhost:%d" % port], "tls": {"ca": str(authority.path)}}}, workers=1)
     answer = gateway.get("/x")
     assert answer.status == 502
-    assert re.search(r"error=(tls_certificate_error|tls_protocol_error|tls_alert_received)", answer["Proxy-Status"] or ""), answer.fields
+    assert len(answer.all("Proxy-Status")) == 1
+    assert re.search(r"error=(tls_certificate_error|tls_protocol_error|tls_alert_received)", answer["Proxy-Status"]), answer.fields
+    assert "details=" in answer["Proxy-Status"] or answer.json()["data"]["reason"]
     if server:
         server.stop()

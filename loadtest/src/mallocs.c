@@ -3,6 +3,7 @@
 //
 // Counts allocations of a process: LD_PRELOAD=mallocs.so MALLOCS_DIR=DIR. The file DIR/PID holds the count (8 bytes, native).
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
+extern void __libc_free(void *);
 
 static uint64_t before_start, *count = &before_start;
 
@@ -43,4 +45,12 @@ int posix_memalign(void **made, size_t alignment, size_t size) {
     if (!block) return ENOMEM;
     *made = block;
     return 0;
+}
+
+// A child that links another allocator (redis-server) must not mix the two.
+void free(void *block) { __libc_free(block); }
+size_t malloc_usable_size(void *block) {
+    static size_t (*real)(void *);
+    if (!real) real = (size_t (*)(void *))dlsym(dlopen("libc.so.6", RTLD_LAZY), "malloc_usable_size");
+    return real(block);
 }
