@@ -101,6 +101,14 @@ package final class App: Sendable {
         return DomainRule.isListed(normalOrigin: normal.utf8.span, in: domains)
     }
 
+    /// Whether the origin is allowed by the list that counts in a dialect.
+    package func allows(origin: Span<UInt8>, in dialect: Dialect) -> Bool {
+        switch dialect {
+        case .offlineid, .vouch: allowsOrigin(origin)
+        case .appengine: allowsSite(origin)
+        }
+    }
+
     /// Judges a presented key: its checksum, its id, then its keyed hash in constant time. Allocates nothing.
     package func verify(_ key: Span<UInt8>, with peppers: PepperRing) -> KeyVerdict {
         guard let parsed = APIKeyText(parsing: key) else { return .malformed }

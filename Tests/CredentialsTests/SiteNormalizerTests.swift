@@ -107,4 +107,14 @@ import Testing
     func `labels are encoded as RFC 3492 has it`(label: String, encoded: String) {
         #expect(Punycode.encode(label[...]) == encoded)
     }
+
+    @Test func `an origin is admitted by itself in dialect A and by its host in dialect C`() {
+        let origin = "https://shop.example.com"
+        #expect(SiteNormalizer.entries(admitting: origin, dialect: .offlineid) == [origin])
+        #expect(
+            SiteNormalizer.entries(admitting: origin, dialect: .appengine)
+                == ["shop.example.com", "shop.example.com:443"]
+        )
+        #expect(SiteNormalizer.entries(admitting: "http://[::1]:3000", dialect: .appengine) == ["[::1]", "[::1]:3000"])
+    }
 }

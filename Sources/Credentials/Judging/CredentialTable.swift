@@ -65,9 +65,9 @@ package enum CredentialTable {
             keyFault = verdict
         }
         if presented.has(.origin), kinds.contains(.origin) {
-            let isListed =
-                standing.dialect == .appengine ? app.allowsSite(presented.origin) : app.allowsOrigin(presented.origin)
-            if isListed { return .admitted(Admission(app: app, kind: .origin)) }
+            if app.allows(origin: presented.origin, in: standing.dialect) {
+                return .admitted(Admission(app: app, kind: .origin))
+            }
         }
         if presented.has(.authorization), kinds.takesTokens {
             switch token {

@@ -39,6 +39,11 @@ package enum NextSteps {
 }
 
 extension Refusal {
+    /// A page of an origin that no app lists, with the command that would list it.
+    package static func unlisted(origin: String, dialect: Dialect) -> Refusal {
+        Refusal(.originNotAllowed, nextSteps: [NextSteps.allow(origin.utf8.span, dialect: dialect)])
+    }
+
     /// The app is unknown, or not for this dialect: told apart by nobody outside (OFF-011, APP-015).
     static func unknownApp(in dialect: Dialect, named appID: AppID? = nil) -> Refusal {
         switch dialect {

@@ -22,6 +22,21 @@ package enum SiteNormalizer {
         }
     }
 
+    /// The entries that would let a page of this origin (in normal form) in: the origin itself in dialects A and B, in
+    /// dialect C its host, and its host with the port that counts.
+    package static func entries(admitting origin: String, dialect: Dialect) -> [String] {
+        switch dialect {
+        case .offlineid, .vouch: return [origin]
+        case .appengine:
+            guard
+                case .success(let site) = Result(catching: { () throws(SiteProblem) in
+                    try parse(origin, tail: .none)
+                }), let scheme = site.scheme
+            else { return [] }
+            return [site.host, "\(site.host):\(site.port ?? scheme.defaultPort)"]
+        }
+    }
+
     /// Parses with the surrounding white space gone; `null` names no site.
     static func parse(_ text: String, tail: Site.Tail) throws(SiteProblem) -> Site {
         var trimmed = Substring(text)

@@ -30,7 +30,7 @@ enum PreflightPhase {
         case .refused:
             return pipeline.refuse(
                 exchange,
-                Refusal(.originNotAllowed, nextSteps: ["sallyport origins add \(origin)"]),
+                .unlisted(origin: origin, dialect: exchange.facts.route?.settings.dialect ?? .offlineid),
                 outcome: .preflight
             )
         }

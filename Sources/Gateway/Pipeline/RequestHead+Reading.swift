@@ -78,9 +78,9 @@ extension RequestHead {
     }
 
     /// Whether the app lists the request's `Origin`.
-    func hasOrigin(listedBy app: App) -> Bool {
+    func hasOrigin(listedBy app: App, in dialect: Dialect) -> Bool {
         guard let origin = fields.first(.origin) else { return false }
-        return app.allowsOrigin(origin)
+        return app.allows(origin: origin, in: dialect)
     }
 
     /// Asks the directory for the app this head names.

@@ -77,15 +77,18 @@ extension RequestPipeline {
         guard case .success(let site) = SiteNormalizer.origin(presented: exchange.request.text(of: .origin)) else {
             return PreflightPhase.answer(exchange, policy, isListed: false, self)
         }
-        switch worker.state.directory.organizations(site: site.utf8.span) {
-        case .known(let organizations):
-            let isListed = organizations.contains { rules.organizations.allows($0) }
-            return PreflightPhase.answer(exchange, policy, isListed: isListed, self)
-        case .unresolved:
-            return wait(exchange) { state in await state.directory.load(site: site) != .unavailable }
-        case .unavailable:
-            return refuse(exchange, .stateAway)
+        for entry in SiteNormalizer.entries(admitting: site, dialect: route.settings.dialect) {
+            switch worker.state.directory.organizations(site: entry.utf8.span) {
+            case .known(let organizations):
+                guard organizations.contains(where: { rules.organizations.allows($0) }) else { continue }
+                return PreflightPhase.answer(exchange, policy, isListed: true, self)
+            case .unresolved:
+                return wait(exchange) { state in await state.directory.load(site: entry) != .unavailable }
+            case .unavailable:
+                return refuse(exchange, .stateAway)
+            }
         }
+        return PreflightPhase.answer(exchange, policy, isListed: false, self)
     }
 
     /// Is the address allowed here, and has it failed too often?
