@@ -109,7 +109,7 @@ package final class App: Sendable {
         }
     }
 
-    /// Judges a presented key: its checksum, its id, then its keyed hash in constant time. Allocates nothing.
+    /// Judges a presented key: its checksum, its id, then its keyed hash in constant time; allocates nothing.
     package func verify(_ key: Span<UInt8>, with peppers: PepperRing) -> KeyVerdict {
         guard let parsed = APIKeyText(parsing: key) else { return .malformed }
         for candidate in keys where candidate.matches(parsed) {

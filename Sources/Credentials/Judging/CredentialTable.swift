@@ -3,7 +3,7 @@
 
 /// May this request speak for this app: one table, read top to bottom; falling off it is a refusal.
 package enum CredentialTable {
-    /// Judges one request. Synchronous; allocates only when it refuses.
+    /// Judges one request, synchronously; allocates only when it refuses.
     ///
     /// `named` is how the app was named, so that an app that an API key cannot name reads as a bad key.
     package static func judge(

@@ -16,7 +16,7 @@ package struct APIKeyText: Sendable, Equatable {
     let idHigh: UInt64
     let idLow: UInt32
 
-    /// Parses a presented key; nil when form or checksum is wrong. Allocates nothing.
+    /// Parses a presented key; nil when form or checksum is wrong; allocates nothing.
     package init?(parsing key: Span<UInt8>) {
         guard key.count == Self.length, key.starts(Self.prefix) else { return nil }
         var high: UInt64 = 0

@@ -3,7 +3,7 @@
 
 /// IPv6 literals in the canonical form of RFC 5952, an embedded IPv4 tail in hexadecimal as browsers show it.
 package enum IPv6Text {
-    /// The canonical text of a literal without brackets; nil when it is none. Zones are refused.
+    /// The canonical text of a literal without brackets; nil when it is none, or has a zone.
     package static func canonical(_ text: Substring) -> String? {
         groups(text).map(written)
     }

@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// An organization's name: the tenant. Lower-case letters, digits and `-`, 1 to 63 characters.
+/// An organization's name, the tenant: 1 to 63 lower-case letters, digits and `-`.
 package struct OrganizationID: Hashable, Sendable, Codable, RawRepresentable {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }

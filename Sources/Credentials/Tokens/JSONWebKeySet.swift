@@ -21,7 +21,7 @@ package enum JSONWebKeySet {
     /// The most keys of a set: rotation needs a handful.
     package static let maximumKeys = 64
 
-    /// Reads a set. Keys that are not for verifying, of unknown kinds or unfit for `algorithms` are left out.
+    /// Reads a set; keys that are not for verifying, of unknown kinds or unfit for `algorithms` are left out.
     package static func parse(
         _ bytes: [UInt8],
         algorithms: [TokenAlgorithm]

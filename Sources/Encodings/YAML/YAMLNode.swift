@@ -23,7 +23,9 @@ package struct YAMLNode: Sendable {
     }
 }
 
-/// What a node holds. Scalars stay texts: what they mean is for the reader that knows what it expects.
+/// What a node holds.
+///
+/// Scalars stay texts: what they mean is for the reader that knows what it expects.
 package enum YAMLContent: Sendable {
     /// `isPlain`: written without quotes, so that it may also mean a number, a truth value or nothing.
     case scalar(String, isPlain: Bool)

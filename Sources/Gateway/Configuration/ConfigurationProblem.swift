@@ -22,7 +22,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable {
 }
 
 extension ConfigurationProblem: CustomStringConvertible {
-    /// `file:line:column: path: expectation, found "value"; did you mean "x"?`
+    /// The form `file:line:column: path: expectation, found "value"; did you mean "x"?`.
     package var description: String {
         var text = line > 0 ? "\(file):\(line):\(column): " : "\(file): "
         if !path.isEmpty { text += "\(path): " }

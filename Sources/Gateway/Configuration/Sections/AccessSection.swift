@@ -21,7 +21,7 @@ extension ValueKind where Value == RouteAccess {
     )
 }
 
-/// `routes[].access`
+/// The keys of `routes[].access`.
 enum AccessSection {
     static let organizations = Setting(
         "organizations",

@@ -3,7 +3,7 @@
 
 import Encodings
 
-/// `routes[].request_headers` and `routes[].response_headers`
+/// The keys of `routes[].request_headers` and of `routes[].response_headers`.
 enum HeaderSection {
     static let set = Setting(
         "set",

@@ -5,7 +5,7 @@ import Credentials
 import Encodings
 import Transport
 
-/// `issuers[]`
+/// The keys of `issuers[]`.
 enum IssuerSection {
     static let name = Setting("name", ValueKind.name.located, .required, "Appears in logs and metrics.")
     static let issuer = Setting("issuer", ValueKind.text, .required, "The exact `iss` of its tokens.")
@@ -88,7 +88,7 @@ enum IssuerSection {
     }
 }
 
-/// `issuers[].keys`
+/// The keys of `issuers[].keys`.
 enum IssuerKeySection {
     static let url = Setting("jwks_url", ValueKind.httpsURL, .optional, "Key set, fetched by the control process.")
     static let file = Setting("jwks_file", ValueKind.readablePath, .optional, "Key set in a file.")
@@ -110,7 +110,7 @@ enum IssuerKeySection {
     }
 }
 
-/// `issuers[].claims`
+/// The keys of `issuers[].claims`.
 enum ClaimSection {
     struct Claims: Sendable {
         var person: String

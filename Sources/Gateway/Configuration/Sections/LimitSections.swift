@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// `http:`
+/// The keys of `http`.
 enum HTTPSection {
     static let line = Setting(
         "line",
@@ -40,7 +40,7 @@ enum HTTPSection {
     }
 }
 
-/// `timeouts:`
+/// The keys of `timeouts`.
 enum TimeoutSection {
     static let handshake = Setting(
         "handshake",
@@ -86,7 +86,7 @@ enum TimeoutSection {
     }
 }
 
-/// `connections:`
+/// The keys of `connections`.
 enum ConnectionSection {
     static let perWorker = Setting(
         "per_worker",

@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// `listeners[]`
+/// The keys of `listeners[]`.
 enum ListenerSection {
     static let address = Setting(
         "address",
@@ -39,7 +39,7 @@ enum ListenerSection {
     }
 }
 
-/// `listeners[].tls` and `admin.tls`
+/// The keys of `listeners[].tls` and of `admin.tls`.
 enum TLSSection {
     static let certificates = Setting(
         "certificates",
@@ -88,7 +88,7 @@ enum TLSSection {
     }
 }
 
-/// `certificates[]`
+/// The keys of `certificates[]`.
 enum CertificateSection {
     static let certificate = Setting(
         "cert",

@@ -101,7 +101,7 @@ extension ValueKind where Value == WorkerCount {
     )
 }
 
-/// `admin:`
+/// The keys of `admin`.
 enum AdminSection {
     static let address = Setting(
         "address",
@@ -133,7 +133,7 @@ enum AdminSection {
     }
 }
 
-/// `metrics:`
+/// The keys of `metrics`.
 enum MetricsSection {
     static let address = Setting(
         "address",
@@ -150,7 +150,7 @@ enum MetricsSection {
     }
 }
 
-/// `log:`
+/// The keys of `log`.
 enum LogSection {
     static let access = Setting(
         "access",
@@ -184,7 +184,7 @@ extension ValueKind where Value == LogTarget {
     )
 }
 
-/// `secrets:`
+/// The keys of `secrets`.
 enum SecretSection {
     static let pepper = Setting(
         "pepper",
@@ -214,7 +214,7 @@ enum SecretSection {
     }
 }
 
-/// `client_address:`
+/// The keys of `client_address`.
 enum ClientAddressSection {
     static let trustedProxies = Setting(
         "trusted_proxies",

@@ -6,7 +6,7 @@ import Encodings
 import Limits
 import Transport
 
-/// `routes[].match`
+/// The keys of `routes[].match`.
 enum MatchSection {
     static let hosts = Setting(
         "hosts",
@@ -37,7 +37,7 @@ enum MatchSection {
     }
 }
 
-/// `routes[].sign_in`
+/// The keys of `routes[].sign_in`.
 enum SignInSection {
     static let sendCode = Setting("send_code", ValueKind.requestPath, .optional, "Sends a code.")
     static let verify = Setting("verify", ValueKind.requestPath, .optional, "Takes a code.")
@@ -56,7 +56,7 @@ enum SignInSection {
     }
 }
 
-/// `routes[].cors`
+/// The keys of `routes[].cors`.
 enum CORSSection {
     static let credentials = Setting(
         "credentials",
@@ -114,7 +114,7 @@ enum CORSSection {
     }
 }
 
-/// `routes[].limits[]`
+/// The keys of `routes[].limits[]`.
 enum LimitSection {
     static let name = Setting("name", ValueKind.name, .required, "Shown in `RateLimit` and in metrics.")
     static let per = Setting(
@@ -154,7 +154,7 @@ enum LimitSection {
     }
 }
 
-/// `routes[].clients`
+/// The keys of `routes[].clients`.
 enum ClientSection {
     static let allow = Setting(
         "allow",
@@ -196,7 +196,7 @@ struct TimeoutOverrides: Sendable {
     }
 }
 
-/// `routes[].timeouts`
+/// The keys of `routes[].timeouts`.
 enum RouteTimeoutSection {
     static let connect = optional(UpstreamTimeoutSection.connect)
     static let firstByte = optional(UpstreamTimeoutSection.firstByte)
@@ -246,7 +246,7 @@ enum HostForwarding: String, Sendable, CaseIterable {
     case client, upstream
 }
 
-/// `routes[].forward`
+/// The keys of `routes[].forward`.
 enum ForwardSection {
     static let authorization = Setting(
         "authorization",

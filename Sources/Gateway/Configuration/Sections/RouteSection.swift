@@ -14,7 +14,7 @@ struct RouteFile: Sendable {
     var settings: RouteSettings
 }
 
-/// `routes[]`
+/// The keys of `routes[]`.
 enum RouteSection {
     static let name = Setting("name", ValueKind.name.located, .required, "Appears in logs, metrics and limits.")
     static let match = Setting(

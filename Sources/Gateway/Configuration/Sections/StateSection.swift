@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// `state:`
+/// The keys of `state`.
 enum StateSection {
     static let redis = Setting(
         "redis",
@@ -94,7 +94,7 @@ enum StateSection {
     }
 }
 
-/// `state.on_loss`
+/// The keys of `state.on_loss`.
 enum LossSection {
     static let windows = Setting(
         "windows",

@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// `upstreams.NAME`
+/// The keys of `upstreams.NAME`.
 enum UpstreamSection {
     static let endpoints = Setting(
         "endpoints",
@@ -44,7 +44,7 @@ enum UpstreamSection {
     }
 }
 
-/// `upstreams.NAME.tls`
+/// The keys of `upstreams.NAME.tls`.
 enum UpstreamTLSSection {
     static let authorities = Setting(
         "ca",
@@ -116,7 +116,7 @@ enum UpstreamTimeoutSection {
     }
 }
 
-/// `upstreams.NAME.pool`
+/// The keys of `upstreams.NAME.pool`.
 enum PoolSection {
     static let idle = Setting(
         "idle",
@@ -148,7 +148,7 @@ enum PoolSection {
     }
 }
 
-/// `upstreams.NAME.ejection`
+/// The keys of `upstreams.NAME.ejection`.
 enum EjectionSection {
     static let failures = Setting(
         "failures",
