@@ -100,8 +100,10 @@ final class ServerSideContext {
             guard let ssl = unsafe ssl, case .server(let owner)? = unsafe ByteStream.of(ssl)?.security,
                 let keys = owner.ticketKeys, let name = unsafe name, let vector = unsafe vector
             else { return 0 }
-            return unsafe isSealing == 1
-                ? keys.seal(name, vector, cipher, code) : keys.open(name, vector, cipher, code)
+            if isSealing == 1 { return unsafe keys.seal(name, vector, cipher, code) }
+            let opened = unsafe keys.open(name, vector, cipher, code)
+            // Clients of TLS 1.3 use a ticket once: without a new one every second connection would be a full handshake.
+            return unsafe opened == 1 && SSL_version(ssl) == TLS1_3_VERSION ? 2 : opened
         }
     }
 }
