@@ -178,9 +178,7 @@ struct JudgementMatrix {
         case .developmentToken: return .verified(facts(dialect, trust: .development))
         case .untrustedToken: return .verified(facts(dialect, trust: nil))
         case .otherAppsToken:
-            var facts = facts(dialect, trust: .hardware)
-            facts.app = RecordID(rawValue: "000000000000000000000000")
-            return .verified(facts)
+            return .verified(facts(dialect, trust: .hardware, app: "000000000000000000000000"))
         case .otherDialectsToken: return .verified(facts(.vouch, trust: .hardware))
         case .expiredToken:
             var facts = facts(dialect, trust: .hardware)
@@ -194,12 +192,20 @@ struct JudgementMatrix {
         }
     }
 
-    private func facts(_ dialect: Dialect, trust: Trust?) -> TokenFacts {
-        TokenFacts(
-            kind: .sessionToken,
+    private func facts(
+        _ dialect: Dialect,
+        trust: Trust?,
+        app: String = "65f0c0ffee65f0c0ffee65f0"
+    ) -> TokenFacts {
+        let source = OwnSource(
             organization: Fixture.organization,
-            app: RecordID(rawValue: "65f0c0ffee65f0c0ffee65f0"),
-            dialect: dialect,
+            app: RecordID(rawValue: app),
+            appID: Fixture.appID,
+            dialect: dialect
+        )
+        return TokenFacts(
+            kind: .sessionToken,
+            source: .own(source),
             trust: trust,
             person: "17",
             issuedAt: Fixture.now - 1_000,

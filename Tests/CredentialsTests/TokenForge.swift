@@ -103,16 +103,22 @@ struct TokenForge: Sendable {
     }
 
     /// The outside issuer with all algorithms, and its keys.
-    func issuer(_ algorithms: [TokenAlgorithm] = [.es256, .es384, .edDSA, .rs256, .ps256]) -> OutsideIssuer {
+    func issuer(
+        _ algorithms: [TokenAlgorithm] = [.es256, .es384, .edDSA, .rs256, .ps256],
+        kind: IssuerKind = .person,
+        name: String = issuer,
+        organization: OrganizationID = Fixture.organization,
+        appClaim: String? = nil
+    ) -> OutsideIssuer {
         OutsideIssuer(
             name: "acme-users",
-            issuer: Self.issuer,
+            issuer: name,
             audiences: ["acme-api"],
             algorithms: algorithms,
-            organizations: [Fixture.organization],
-            kind: .person,
+            organizations: [organization],
+            kind: kind,
             personClaim: "sub",
-            appClaim: nil
+            appClaim: appClaim
         )
     }
 

@@ -9,53 +9,13 @@ package enum TokenEvidence: Sendable {
     case verified(TokenFacts)
 }
 
-/// The route-independent facts of a verified token.
-package struct TokenFacts: Sendable, Equatable {
-    package var kind: CredentialKind
-    package var organization: OrganizationID
-    package var app: RecordID
-    package var dialect: Dialect
-    package var trust: Trust?
-    package var person: String?
-    /// Milliseconds since 1970.
-    package var issuedAt: Int64
-    package var expiresAt: Int64
-    package var tokenID: String
-
-    package init(
-        kind: CredentialKind,
-        organization: OrganizationID,
-        app: RecordID,
-        dialect: Dialect,
-        trust: Trust?,
-        person: String?,
-        issuedAt: Int64,
-        expiresAt: Int64,
-        tokenID: String
-    ) {
-        self.kind = kind
-        self.organization = organization
-        self.app = app
-        self.dialect = dialect
-        self.trust = trust
-        self.person = person
-        self.issuedAt = issuedAt
-        self.expiresAt = expiresAt
-        self.tokenID = tokenID
-    }
-}
-
 /// The rows of the table that a verified token meets; judged again on every use, whatever a cache says.
 enum TokenRule {
     /// nil: the token is no credential here, as if none was sent (OFF-077, OFF-078).
     static func judge(_ facts: TokenFacts, _ standing: CredentialTable.Standing) -> Judgement? {
         let app = standing.app
         guard facts.expiresAt > standing.now else { return .refused(refusal(.expired, app: app)) }
-        guard facts.app == app.recordID, facts.organization == app.organization, facts.dialect == standing.dialect,
-            standing.rules.credentials.contains(facts.kind)
-        else { return nil }
-        // OFF-078: the session of a web or API-key sign-in is no credential by itself.
-        if facts.kind == .sessionToken, facts.trust == nil { return nil }
+        guard standing.rules.credentials.contains(facts.kind), speaks(facts, standing) else { return nil }
         // OFF-086, OFF-087: the mode's present state decides.
         if facts.trust == .development, !app.isInDevelopment(now: standing.now) {
             return .refused(
@@ -67,17 +27,31 @@ enum TokenRule {
                 )
             )
         }
-        if let trust = facts.trust, let least = standing.rules.minimumTrust, trust < least {
+        if let least = standing.rules.minimumTrust, facts.kind.carriesTrust, facts.trust.map({ $0 < least }) ?? true {
             return .refused(
                 Refusal(
                     .trustTooLow,
                     appID: app.appID,
                     nextSteps: ["Sign in from a registered build on a physical device."],
-                    details: [("trust", trust.rawValue), ("required", least.rawValue)]
+                    details: [("trust", facts.trust?.rawValue ?? "none"), ("required", least.rawValue)]
                 )
             )
         }
         return .admitted(Admission(app: app, kind: facts.kind, trust: facts.trust, person: facts.person))
+    }
+
+    /// Whether the token was made for this app, in this dialect.
+    private static func speaks(_ facts: TokenFacts, _ standing: CredentialTable.Standing) -> Bool {
+        let app = standing.app
+        switch facts.source {
+        case .own(let own):
+            // OFF-078: the session of a web or API-key sign-in is no credential by itself.
+            if facts.kind == .sessionToken, facts.trust == nil { return false }
+            return own.app == app.recordID && own.organization == app.organization && own.dialect == standing.dialect
+        case .outside(let issuer, let appID):
+            // An issuer's tokens count for the organizations that the platform's file lists, and for the app they name.
+            return issuer.serves(app.organization) && (appID == nil || appID == app.appID)
+        }
     }
 
     static func refusal(_ fault: TokenFault, app: App) -> Refusal {
@@ -88,5 +62,15 @@ enum TokenRule {
             appID: app.appID,
             nextSteps: [NextSteps.signInAgain]
         )
+    }
+}
+
+extension CredentialKind {
+    /// Whether a route's `min_trust` is about tokens of this kind; the others are admitted by being listed.
+    var carriesTrust: Bool {
+        switch self {
+        case .appToken, .sessionToken, .runToken: true
+        case .origin, .apiKey, .webToken, .serverToken, .debugToken, .person: false
+        }
     }
 }

@@ -4,21 +4,19 @@
 /// What an outside issuer's tokens stand for.
 package enum IssuerKind: String, Sendable, CaseIterable {
     case person, app, session
-}
 
-/// What is known of a verified token of an outside issuer.
-package struct OutsideFacts: Sendable, Equatable {
-    package var issuer: String
-    package var kind: IssuerKind
-    package var person: String?
-    package var appID: AppID?
-    package var tokenID: String?
-    package var issuedAt: Int64
-    package var expiresAt: Int64
+    /// The word that routes list.
+    package var credential: CredentialKind {
+        switch self {
+        case .person: .person
+        case .app: .appToken
+        case .session: .sessionToken
+        }
+    }
 }
 
 /// An outside issuer with its rules (RFC 8725): exact `iss`, an audience, an algorithm list, its own keys only.
-package struct OutsideIssuer: Sendable {
+package final class OutsideIssuer: Sendable {
     package let name: String
     package let issuer: String
     package let audiences: [String]
@@ -61,7 +59,7 @@ package struct OutsideIssuer: Sendable {
         _ token: JOSEToken,
         keys: VerificationKeySet,
         now: Int64
-    ) throws(TokenFault) -> OutsideFacts {
+    ) throws(TokenFault) -> TokenFacts {
         guard algorithms.contains(token.algorithm) else { throw .wrongAlgorithm }
         if let type = token.type, !Self.types.contains(type.lowercased()) { throw .wrongType }
         let claims = TokenClaims(object: token.payload)
@@ -72,15 +70,15 @@ package struct OutsideIssuer: Sendable {
         let times = try TokenTimes(claims, now: now, leeway: TokenTimes.leeway, longest: Self.longestLife)
         let person = try claims.optionalText(personClaim)
         if kind != .app, person == nil { throw .badClaims }
-        return OutsideFacts(
-            issuer: name,
-            kind: kind,
+        return TokenFacts(
+            kind: kind.credential,
+            source: .outside(self, try app(claims)),
+            trust: nil,
             person: person,
-            appID: try app(claims),
-            tokenID: try claims.optionalText("jti"),
             issuedAt: times.issuedAt,
             // The leeway is spent here once: whoever keeps the facts compares with this alone.
-            expiresAt: times.expiresAt + TokenTimes.leeway
+            expiresAt: times.expiresAt + TokenTimes.leeway,
+            tokenID: try claims.optionalText("jti")
         )
     }
 

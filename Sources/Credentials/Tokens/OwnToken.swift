@@ -71,9 +71,7 @@ package struct OwnToken: Sendable, Equatable {
     package var facts: TokenFacts {
         TokenFacts(
             kind: kind,
-            organization: organization,
-            app: app,
-            dialect: dialect,
+            source: .own(OwnSource(organization: organization, app: app, appID: appID, dialect: dialect)),
             trust: trust,
             person: person,
             issuedAt: issuedAt,

@@ -1,0 +1,92 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+
+/// Which field a token came in: app tokens in `Authorization`, persons in `x-client-authorization`, never crosswise.
+package enum TokenUse: Sendable, CaseIterable {
+    case application, person
+
+    /// The kinds that may come in the field.
+    package var kinds: CredentialKinds {
+        switch self {
+        case .application:
+            CredentialKinds([.appToken, .webToken, .serverToken, .debugToken, .sessionToken])
+        case .person: CredentialKinds([.person])
+        }
+    }
+}
+
+/// Everything that may vouch for a token: our own keys and the outside issuers with theirs; an immutable snapshot.
+package final class TokenAuthority: Sendable {
+    private let own: OwnTokenVerifier?
+    private let issuers: [(issuer: OutsideIssuer, keys: VerificationKeySet)]
+
+    /// An issuer whose keys were never fetched has an empty set: its tokens are refused, nobody else's.
+    package init(own: OwnTokenVerifier?, issuers: [(issuer: OutsideIssuer, keys: VerificationKeySet)]) {
+        self.own = own
+        self.issuers = issuers
+    }
+
+    /// Verifies a token's text. Costs a signature check: cache it, and cap how many run in a turn of the loop.
+    package func verify(
+        _ text: Span<UInt8>,
+        as use: TokenUse,
+        now: Int64
+    ) throws(TokenFault) -> TokenFacts {
+        let token = try JOSEToken(parsing: text)
+        if let own, own.claims(token) { return try own.verify(token, kinds: use.kinds, now: now).facts }
+        guard let (issuer, keys) = issuer(of: token, use) else { throw .wrongIssuer }
+        return try issuer.verify(token, keys: keys, now: now)
+    }
+
+    /// The name of the issuer whose key set lacks the token's key: a reason to fetch it anew.
+    package func issuerMissingKey(of text: Span<UInt8>, as use: TokenUse) -> String? {
+        guard case .success(let token) = Result(catching: { () throws(TokenFault) in try JOSEToken(parsing: text) }),
+            let (issuer, keys) = issuer(of: token, use), issuer.algorithms.contains(token.algorithm),
+            let id = token.keyID, !keys.keys.contains(where: { $0.id == id })
+        else { return nil }
+        return issuer.name
+    }
+
+    private func issuer(
+        of token: JOSEToken,
+        _ use: TokenUse
+    ) -> (issuer: OutsideIssuer, keys: VerificationKeySet)? {
+        guard let name = token.payload["iss"]?.string else { return nil }
+        return issuers.first { $0.issuer.issuer == name && use.kinds.contains($0.issuer.kind.credential) }
+    }
+}
+
+/// The token inside an authorization field.
+package enum BearerField {
+    /// The bytes after `Bearer ` (any case, one space, RFC 6750 2.1); nil for another scheme or no token.
+    package static func token(authorization value: Span<UInt8>) -> TokenRange? {
+        guard value.count > 7, startsWithScheme(value) else { return nil }
+        return TokenRange(value, from: 7)
+    }
+
+    /// The same, or the bare token: `x-client-authorization` is taken with and without the scheme (APP-066).
+    package static func token(clientAuthorization value: Span<UInt8>) -> TokenRange? {
+        startsWithScheme(value) ? TokenRange(value, from: 7) : TokenRange(value, from: 0)
+    }
+
+    private static func startsWithScheme(_ value: Span<UInt8>) -> Bool {
+        guard value.count >= 7, value[6] == UInt8(ascii: " ") else { return false }
+        let scheme = "bearer".utf8.span
+        for index in 0..<6 where value[index] | 0x20 != scheme[index] { return false }
+        return true
+    }
+}
+
+/// Where the token is inside a field's value; a range, so that it outlives the look at the field.
+package struct TokenRange: Sendable, Equatable {
+    package let range: Range<Int>
+
+    /// nil when nothing is left, or what is left is more than one word.
+    init?(_ value: Span<UInt8>, from start: Int) {
+        guard start < value.count else { return nil }
+        for index in start..<value.count where value[index] <= 0x20 || value[index] >= 0x7f { return nil }
+        range = start..<value.count
+    }
+}

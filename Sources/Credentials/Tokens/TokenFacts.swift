@@ -1,0 +1,70 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// The route-independent facts of a verified token: what a cache may hold.
+package struct TokenFacts: Sendable {
+    package var kind: CredentialKind
+    package var source: TokenSource
+    /// Known for attested tokens only.
+    package var trust: Trust?
+    package var person: String?
+    /// Milliseconds since 1970.
+    package var issuedAt: Int64
+    package var expiresAt: Int64
+    /// Always there for ours; some issuers give none.
+    package var tokenID: String?
+
+    package init(
+        kind: CredentialKind,
+        source: TokenSource,
+        trust: Trust?,
+        person: String?,
+        issuedAt: Int64,
+        expiresAt: Int64,
+        tokenID: String?
+    ) {
+        self.kind = kind
+        self.source = source
+        self.trust = trust
+        self.person = person
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        self.tokenID = tokenID
+    }
+
+    /// How the token names its app, for requests that name it in no other way.
+    package var namedApp: TokenApp? {
+        switch source {
+        case .own(let own): .record(own.app)
+        case .outside(_, let appID): appID.map(TokenApp.appID)
+        }
+    }
+}
+
+/// Who made a token, and what for.
+package enum TokenSource: Sendable {
+    case own(OwnSource)
+    /// An outside issuer, and the App ID its token names, if any.
+    case outside(OutsideIssuer, AppID?)
+}
+
+/// What a token of ours was made for.
+package struct OwnSource: Sendable, Equatable {
+    package var organization: OrganizationID
+    package var app: RecordID
+    package var appID: AppID
+    package var dialect: Dialect
+
+    package init(organization: OrganizationID, app: RecordID, appID: AppID, dialect: Dialect) {
+        self.organization = organization
+        self.app = app
+        self.appID = appID
+        self.dialect = dialect
+    }
+}
+
+/// An app as a token names it.
+package enum TokenApp: Sendable, Equatable {
+    case record(RecordID)
+    case appID(AppID)
+}
