@@ -18,11 +18,17 @@ final class TestWorker {
     let revocations: Revocations
     let feed: ChangeFeed
 
-    init(_ server: RedisServer, name: String = "worker", leaseLength: Duration = .seconds(30), capacity: Int = 100) {
+    init(
+        _ server: RedisServer,
+        name: String = "worker",
+        leaseLength: Duration = .seconds(30),
+        capacity: Int = 100,
+        endpoint: RedisEndpoint? = nil
+    ) {
         func connection(_ suffix: String) -> RedisConnection {
             RedisConnection(
                 loop: TestLoop.loop,
-                endpoint: server.embedded.endpoint,
+                endpoint: endpoint ?? server.embedded.endpoint,
                 options: RedisConnection.Options(name: name + suffix)
             )
         }

@@ -143,6 +143,41 @@ import Transport
         registry.connection.close()
     }
 
+    @Test @Reactor func `in the first lease of another epoch nothing is confirmed`() async throws {
+        let server = try await RedisServer.launched()
+        // As an external server, whose replica may have taken over.
+        var endpoint = server.embedded.endpoint
+        endpoint.losesNothing = false
+        let connection = RedisConnection(
+            loop: TestLoop.loop,
+            endpoint: endpoint,
+            options: RedisConnection.Options(name: "control")
+        )
+        connection.start()
+        try await connection.becomeReady(within: .seconds(5))
+        let registry = RegistryStore(connection: connection, loop: TestLoop.loop)
+        _ = try await registry.create(Sample.organization, by: "root", events: [])
+        let worker = TestWorker(server, leaseLength: .seconds(2), endpoint: endpoint)
+        try await worker.start()
+        func confirmation(of number: Int, within timeout: Duration) async throws -> Store.Confirmation {
+            let outcome = try await registry.create(Sample.app(number), by: "root", events: [])
+            return try await registry.waitApplied(sequence: try #require(outcome.sequence), timeout: timeout)
+        }
+        #expect(try await confirmation(of: 1, within: .seconds(1)) == .confirmed)
+        server.kill()
+        try await server.restart()
+        try await connection.becomeReady(within: .seconds(5))
+        #expect(await eventually { worker.feed.resyncs == 2 && worker.lease.isValid })
+        guard case .pending(_, let names) = try await confirmation(of: 2, within: .milliseconds(100)) else {
+            Issue.record("confirmed in the first lease of an epoch")
+            return
+        }
+        #expect(names.contains("(failover)"))
+        #expect(try await confirmation(of: 3, within: .seconds(4)) == .confirmed)
+        await worker.stop()
+        connection.close()
+    }
+
     @Test @Reactor func `a gap in the numbers drops everything and reads again`() async throws {
         let server = try await RedisServer.launched()
         let registry = try await server.registry()

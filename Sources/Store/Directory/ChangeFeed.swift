@@ -138,8 +138,6 @@ package final class ChangeFeed {
     private func resync() async throws(StoreError) {
         // What is dropped is loaded again over the other connection: while that one is away nothing could be judged.
         guard connection.isReady else { throw .unavailable }
-        // The other connection is what the apps are read again through: nothing is forgotten before it is there.
-        try await connection.becomeReady(within: .seconds(1))
         resyncs += 1
         let found = try await stream.call(["GET", .text(RegistryScripts.tag + ":sequence")])
         let position = Int(found.integer ?? 0)
@@ -149,7 +147,7 @@ package final class ChangeFeed {
         let reply = try await stream.evaluate(
             RegistryScripts.lease,
             keys: [.text(RegistryScripts.tag)],
-            arguments: [.text(worker), .number(position), .number(leaseMilliseconds)]
+            arguments: [.text(worker), .number(position), .number(leaseMilliseconds), .text(leaseEpoch)]
         )
         guard let parts = reply.elements, parts.count == 3, let isExtended = parts[0].integer,
             let sequence = parts[1].integer, sequence >= position
@@ -194,7 +192,13 @@ package final class ChangeFeed {
     fileprivate func renew() {
         renewal.timer.arm(after: Self.renewalInterval)
         guard !isStopped, !needsResync, let applied else { return }
-        renewal.send(worker: worker, applied: applied, milliseconds: leaseMilliseconds, on: connection)
+        renewal.send(
+            worker: worker,
+            applied: applied,
+            milliseconds: leaseMilliseconds,
+            epoch: leaseEpoch,
+            on: connection
+        )
     }
 
     fileprivate func renewed(applied sent: Int, at time: MonotonicInstant, isExtended: Bool, sequence: Int) {
@@ -211,6 +215,9 @@ package final class ChangeFeed {
     private func extend(from sent: MonotonicInstant) {
         lease.extend(to: sent.advanced(by: leaseLength - Self.margin))
     }
+
+    /// What the lease script is told: nothing where a new epoch loses nothing.
+    private var leaseEpoch: String { stream.endpoint.losesNothing ? "" : epoch ?? "" }
 
     private var leaseMilliseconds: Int {
         let (seconds, attoseconds) = leaseLength.components
@@ -234,12 +241,12 @@ private final class LeaseRenewal: RedisReplyReceiver {
         timer.onFire = { [weak self] in self?.feed?.renew() }
     }
 
-    func send(worker: String, applied: Int, milliseconds: Int, on connection: RedisConnection) {
+    func send(worker: String, applied: Int, milliseconds: Int, epoch: String, on connection: RedisConnection) {
         nextToken &+= 1
         // Read now, not the turn's time: the lease counts from before the bytes leave.
         underWay[nextToken] = (applied, loop.now)
         let isSent = connection.send(receiver: self, token: nextToken) { buffer in
-            buffer.beginCommand(arguments: 7)
+            buffer.beginCommand(arguments: 8)
             // EVAL's source each second costs nothing and needs no care for NOSCRIPT.
             buffer.appendArgument(utf8: "EVAL")
             buffer.appendArgument(utf8: RegistryScripts.lease.source)
@@ -248,6 +255,7 @@ private final class LeaseRenewal: RedisReplyReceiver {
             buffer.appendArgument(utf8: worker)
             buffer.appendArgument(decimal: applied)
             buffer.appendArgument(decimal: milliseconds)
+            buffer.appendArgument(utf8: epoch)
         }
         if !isSent { underWay[nextToken] = nil }
     }

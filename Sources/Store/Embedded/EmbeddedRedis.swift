@@ -42,11 +42,13 @@ package struct EmbeddedRedis: Sendable {
             throw EmbeddedRedisProblem(path: absolute + "/password", reason: "missing or damaged")
         }
         self.directory = absolute
-        endpoint = RedisEndpoint(
+        var endpoint = RedisEndpoint(
             address: .unix(path: socket),
             user: Self.user,
             password: RedisPassword(password)
         )
+        endpoint.losesNothing = true
+        self.endpoint = endpoint
     }
 
     package var socketPath: String { directory + "/redis.sock" }

@@ -76,6 +76,9 @@ package final class RedisConnection {
         reconnect.onFire = { [weak self] in self?.connect() }
     }
 
+    /// Where it leads.
+    package var endpoint: RedisEndpoint { link.endpoint }
+
     /// Whether calls can be sent now.
     package var isReady: Bool {
         guard case .ready = state else { return false }

@@ -16,6 +16,8 @@ package struct RedisEndpoint: Sendable, Equatable {
     package var database: Int
     /// The authorities trusted for the server's certificate, PEM; nil: the system's.
     package var authorities: [UInt8]?
+    /// Whether every acknowledged write survives a restart, and no replica can take over: the embedded server.
+    package var losesNothing = false
 
     package init(
         address: Address,

@@ -14,6 +14,7 @@
 ///     {registry}:changes         stream of changes; an entry's id is its number
 ///     {registry}:revoked         sorted set: token id by the token's expiry
 ///     {registry}:marks           hash: subject → tokens issued before this are revoked; :mark-ends sorted set by expiry
+///     {registry}:epoch           hash: id of this history of the data, since when, the leases' length
 ///     {registry}:leases, :applied    workers by expiry, and the last change each has applied
 ///     {registry}:uses            key id → when and from which network it was last used
 enum RegistryScripts {
@@ -91,7 +92,7 @@ enum RegistryScripts {
         """
     )
 
-    /// Registers or renews a worker's lease: ARGV worker, last change applied, length in ms.
+    /// Registers or renews a worker's lease: ARGV worker, last change applied, length in ms, epoch or nothing.
     ///
     /// The lease grows only while the worker has applied everything: one that renews but hears no changes must run out.
     /// Answers {extended, sequence, now in ms}.
@@ -102,6 +103,13 @@ enum RegistryScripts {
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         local sequence = tonumber(redis.call('GET', p .. ':sequence') or '0')
         local applied = tonumber(ARGV[2])
+        if ARGV[4] ~= '' then
+          local known = redis.call('HGET', p .. ':epoch', 'id')
+          if known ~= ARGV[4] then
+            redis.call('HSET', p .. ':epoch', 'id', ARGV[4], 'since', known and now or 0)
+          end
+          redis.call('HSET', p .. ':epoch', 'lease', ARGV[3])
+        end
         local extended = 0
         if applied >= sequence then
           extended = 1
@@ -127,12 +135,24 @@ enum RegistryScripts {
     )
 
     /// Names the live workers that have not applied change ARGV[1]: {now in ms, worker, expiry in ms, …}.
+    ///
+    /// ARGV[2] is the epoch, or nothing where the store loses no acknowledged write. In the first lease of an epoch a
+    /// worker may live whose registration was lost with the old one: `(failover)` stands for it.
     static let waiting = RedisScript(
         """
         local p = KEYS[1]
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         local reply = { now }
+        if ARGV[2] ~= '' then
+          local epoch = redis.call('HMGET', p .. ':epoch', 'id', 'since', 'lease')
+          if epoch[1] and epoch[1] ~= ARGV[2] then
+            redis.call('HSET', p .. ':epoch', 'id', ARGV[2], 'since', now)
+            epoch[2] = now
+          end
+          local ends = tonumber(epoch[2] or 0) + tonumber(epoch[3] or 0)
+          if now < ends then reply = { now, '(failover)', ends } end
+        end
         local live = redis.call('ZRANGEBYSCORE', p .. ':leases', '(' .. now, '+inf', 'WITHSCORES')
         for i = 1, #live, 2 do
           local applied = tonumber(redis.call('HGET', p .. ':applied', live[i]) or '-1')
