@@ -115,7 +115,7 @@ import Transport
         defer { door.close() }
         let output = try await run(
             ["openssl", "s_client", "-connect", "\(door.socket.address)", "-servername", name],
-            holdsInput: .milliseconds(100)
+            holdsInput: .milliseconds(500)
         )
         #expect(output.contains("subject=CN = \(identity)"), "\(output)")
     }
@@ -125,7 +125,7 @@ import Transport
         defer { door.close() }
         let output = try await run(
             ["openssl", "s_client", "-connect", "\(door.socket.address)", "-servername", "other"],
-            holdsInput: .milliseconds(100)
+            holdsInput: .milliseconds(500)
         )
         #expect(output.contains("unrecognized name"), "\(output)")
         let (_, probe) = try await door.first()
@@ -133,7 +133,7 @@ import Transport
         #expect(probe.failure == .tls(TLSFailure(.unknownServerName)))
         let accepted = try await run(
             ["openssl", "s_client", "-connect", "\(door.socket.address)", "-servername", "one.example"],
-            holdsInput: .milliseconds(100)
+            holdsInput: .milliseconds(500)
         )
         #expect(accepted.contains("subject=CN = one"))
     }
@@ -143,7 +143,7 @@ import Transport
         defer { door.close() }
         let output = try await run(
             ["openssl", "s_client", "-connect", "\(door.socket.address)", "-noservername"],
-            holdsInput: .milliseconds(100)
+            holdsInput: .milliseconds(500)
         )
         #expect(output.contains("unrecognized name"), "\(output)")
     }
@@ -176,7 +176,7 @@ import Transport
         let output = try await run(
             ["openssl", "s_client", "-connect", "\(door.socket.address)"]
                 + options.split(separator: " ").map(String.init),
-            holdsInput: .milliseconds(100)
+            holdsInput: .milliseconds(500)
         )
         #expect(output.contains("alert") || output.contains("no protocols"), "\(output)")
         #expect(door.probes.allSatisfy { $0.session == nil })
@@ -187,7 +187,7 @@ import Transport
         defer { door.close() }
         let output = try await run(
             ["openssl", "s_client", "-connect", "\(door.socket.address)", "-alpn", "h9"],
-            holdsInput: .milliseconds(100)
+            holdsInput: .milliseconds(500)
         )
         #expect(output.contains("no application protocol"), "\(output)")
         let (_, probe) = try await door.first()
@@ -241,14 +241,14 @@ import Transport
         let made = try await run(
             ["openssl", "s_client", "-connect", "\(first.socket.address)", option, "-sess_out", file],
             input: "x",
-            holdsInput: .milliseconds(400)
+            holdsInput: .milliseconds(1500)
         )
         #expect(made.contains("session ticket:"), "\(made)")
         for door in [first, second, third] {
             _ = try await run(
                 ["openssl", "s_client", "-connect", "\(door.socket.address)", option, "-sess_in", file],
                 input: "x",
-                holdsInput: .milliseconds(100)
+                holdsInput: .milliseconds(500)
             )
         }
         #expect(first.probes.map { $0.failure } == [nil, nil])
@@ -263,7 +263,7 @@ import Transport
         let output = try await run(
             ["openssl", "s_client", "-connect", "\(door.socket.address)", "-tls1_3"],
             input: "x",
-            holdsInput: .milliseconds(400)
+            holdsInput: .milliseconds(1500)
         )
         #expect(!output.contains("TLS session ticket:"))
     }

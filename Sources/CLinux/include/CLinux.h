@@ -4,6 +4,7 @@
 #ifndef SALLYPORT_CLINUX_H
 #define SALLYPORT_CLINUX_H
 
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -26,6 +27,8 @@ const void *sp_memmem(const void *haystack, size_t haystack_length, const void *
 int sp_pin_to_processor(int processor);
 // malloc_trim(3).
 int sp_malloc_trim(size_t pad);
+// posix_spawn_file_actions_addclosefrom_np(3).
+int sp_spawn_close_from(posix_spawn_file_actions_t *actions, int lowest);
 // Redirects every job that Swift would give to its global pool; `enqueue` gets the job.
 void sp_set_global_enqueue(void (*enqueue)(void *job));
 

@@ -11,7 +11,7 @@ package struct ChildCommand: Sendable {
     package var arguments: [String]
     /// `NAME=value` each; nothing is inherited.
     package var environment: [String]
-    /// Descriptors to pass, by the number they get in the child; all others are close-on-exec.
+    /// Descriptors to pass, by the number they get in the child; 0 to 2 are inherited, all above the highest are closed.
     package var descriptors: [(target: CInt, source: CInt)] = []
     /// Signals that get their default action in the child.
     package var defaultSignals: [CInt] = [SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2, SIGQUIT]
@@ -36,6 +36,8 @@ package struct ChildCommand: Sendable {
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         for (target, source) in moved { unsafe posix_spawn_file_actions_adddup2(&actions, source, target) }
+        // Whatever a library or our own parent left open does not reach the child.
+        unsafe sp_spawn_close_from(&actions, max(2, descriptors.map(\.target).max() ?? 2) + 1)
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }

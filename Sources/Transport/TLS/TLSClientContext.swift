@@ -3,7 +3,9 @@
 
 import COpenSSL
 
-/// The TLS side of connections we open: trust, our own certificate, sessions to resume. Isolated to the Reactor.
+/// The TLS side of connections we open: trust, our own certificate, sessions to resume.
+///
+/// Isolated to the Reactor.
 @Reactor
 @safe
 package final class TLSClientContext {

@@ -5,7 +5,9 @@ import COpenSSL
 
 /// OpenSSL's per-thread queue of errors, read out whole so that no later call meets an old entry.
 enum TLSErrorQueue {
-    /// Empties the queue; to be called before an operation whose failure will be read. Costs a few loads when empty.
+    /// Empties the queue; to be called before an operation whose failure will be read.
+    ///
+    /// Costs a few loads when empty.
     @inline(__always)
     static func clear() {
         if ERR_peek_error() != 0 { ERR_clear_error() }

@@ -9,7 +9,9 @@ import COpenSSL
 @Reactor
 @safe
 package final class TLSServerContext {
-    /// Sealing keys of session tickets; nil disables resumption. May be exchanged at any time.
+    /// Sealing keys of session tickets; nil disables resumption.
+    ///
+    /// May be exchanged at any time.
     package var ticketKeys: TicketKeys? {
         didSet { applyTicketKeys() }
     }

@@ -1,0 +1,54 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Glibc
+import Testing
+import Transport
+
+@Suite struct BlockingPoolTests {
+    let loop = LoopThread.loop
+
+    @Test @Reactor func `work runs beside the loop and comes back to it`() async throws {
+        let pool = BlockingPool(threads: 2)
+        async let slow = pool.run { () -> Bool in
+            usleep(50_000)
+            return Reactor.isCurrent
+        }
+        let quick = await pool.run { 7 }
+        #expect(quick == 7)
+        #expect(await !slow)
+        #expect(Reactor.isCurrent)
+    }
+
+    @Test @Reactor func `failures keep their type`() async throws {
+        let pool = BlockingPool(threads: 1)
+        await #expect(throws: SystemError(ENOENT)) {
+            try await pool.run { () throws(SystemError) -> Int in throw SystemError(ENOENT) }
+        }
+    }
+
+    @Test @Reactor func `more work than threads is all done`() async throws {
+        let pool = BlockingPool(threads: 3)
+        var sum = 0
+        for batch in 0..<20 {
+            async let one = pool.run { batch }
+            async let two = pool.run { batch }
+            sum += await one + two
+        }
+        #expect(sum == 380)
+    }
+
+    @Test @Reactor func `names and written addresses resolve`() async throws {
+        let resolver = Resolver(loop: loop, pool: BlockingPool(threads: 1))
+        let local = try await resolver.resolve("localhost", port: 80)
+        #expect(local.allSatisfy { $0.ipAddress?.isLoopback == true && $0.port == 80 })
+        #expect(try await resolver.resolve("::1", port: 1).map(\.description) == ["[::1]:1"])
+    }
+
+    @Test @Reactor func `a name that cannot be is unknown`() async throws {
+        let resolver = Resolver(loop: loop, pool: BlockingPool(threads: 1))
+        for name in ["", "a\0b"] {
+            await #expect(throws: ResolutionFailure.unknownName) { try await resolver.resolve(name, port: 1) }
+        }
+    }
+}

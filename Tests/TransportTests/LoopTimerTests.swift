@@ -1,0 +1,102 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Testing
+import Transport
+
+@Suite struct LoopTimerTests {
+    let loop = LoopThread.loop
+
+    @Test @Reactor func `timers fire in time, in order and never early`() async throws {
+        var fired: [(delay: Int, late: Duration)] = []
+        var timers: [LoopTimer] = []
+        for delay in [70, 10, 40, 0, 200] {
+            let timer = LoopTimer(loop: loop)
+            let start = loop.now
+            timer.onFire = { [loop] in
+                fired.append((delay, loop.now.duration(since: start) - .milliseconds(delay)))
+            }
+            timer.arm(after: .milliseconds(delay))
+            timers.append(timer)
+        }
+        try await eventually(loop) { fired.count == 5 }
+        #expect(fired.map(\.delay) == [0, 10, 40, 70, 200])
+        #expect(fired.allSatisfy { $0.late >= .zero })
+        #expect(fired.allSatisfy { $0.late < .seconds(4) })
+    }
+
+    @Test @Reactor func `a timer armed again fires once, at the later time`() async throws {
+        var count = 0
+        let timer = LoopTimer(loop: loop) { count += 1 }
+        let start = loop.now
+        for _ in 0..<100_000 { timer.arm(after: .seconds(2)) }
+        try await loop.sleep(for: .milliseconds(50))
+        timer.arm(after: .seconds(2))
+        try #require(count == 0, "this machine is too slow for the test")
+        try await eventually(loop) { count == 1 }
+        #expect(loop.now.duration(since: start) >= .milliseconds(2050))
+        #expect(!timer.isArmed)
+        try await loop.sleep(for: .milliseconds(50))
+        #expect(count == 1)
+    }
+
+    @Test @Reactor func `a timer armed for earlier fires earlier`() async throws {
+        var count = 0
+        let timer = LoopTimer(loop: loop) { count += 1 }
+        timer.arm(after: .seconds(60))
+        timer.arm(after: .milliseconds(20))
+        try await eventually(loop) { count == 1 }
+    }
+
+    @Test @Reactor func `a cancelled or freed timer does not fire`() async throws {
+        var count = 0
+        let timer = LoopTimer(loop: loop) { count += 1 }
+        timer.arm(after: .milliseconds(20))
+        timer.cancel()
+        for _ in 0..<100 {
+            let freed = LoopTimer(loop: loop) { count += 1 }
+            freed.arm(after: .milliseconds(20))
+        }
+        try await loop.sleep(for: .milliseconds(80))
+        #expect(count == 0)
+        timer.arm(after: .milliseconds(10))
+        try await eventually(loop) { count == 1 }
+    }
+
+    @Test @Reactor func `a callback may arm its own timer and cancel others`() async throws {
+        var ticks = 0
+        var others = 0
+        let first = LoopTimer(loop: loop)
+        let second = LoopTimer(loop: loop) { others += 1 }
+        first.onFire = { [unowned first, unowned second] in
+            ticks += 1
+            second.cancel()
+            if ticks < 5 { first.arm(after: .milliseconds(10)) }
+        }
+        first.arm(after: .milliseconds(20))
+        second.arm(after: .milliseconds(20))
+        try await eventually(loop) { ticks == 5 }
+        try await loop.sleep(for: .milliseconds(30))
+        #expect(ticks == 5)
+        #expect(others <= 1)
+    }
+
+    @Test @Reactor func `a cancelled sleep ends early`() async throws {
+        let loop = loop
+        let task = Task { @Reactor in try await loop.sleep(for: .seconds(60)) }
+        try await loop.sleep(for: .milliseconds(20))
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test @Reactor func `a value that comes too late is nil`() async throws {
+        let loop = loop
+        let late = await loop.value(within: .milliseconds(30)) {
+            do { try await loop.sleep(for: .seconds(30)) } catch {}
+            return 1
+        }
+        #expect(late == nil)
+        let early = await loop.value(within: .seconds(30)) { 2 }
+        #expect(early == 2)
+    }
+}
