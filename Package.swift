@@ -70,7 +70,10 @@ let package = Package(
         tests("Crypto", ["Crypto", "Encodings"]),
         tests("Encodings", ["Encodings"]),
         tests("Fetch", ["Attestation", "Buffers", "Crypto", "Encodings", "Gateway", "Transport"]),
-        tests("Gateway", ["Buffers", "Credentials", "Encodings", "Gateway", "Telemetry"]),
+        tests(
+            "Gateway",
+            ["Buffers", "Credentials", "Crypto", "Encodings", "Gateway", "Store", "Telemetry", "Transport"]
+        ),
         tests("HTTP", ["Buffers", "HTTP"]),
         tests("Limits", ["Limits"]),
         tests("Telemetry", ["Telemetry"]),

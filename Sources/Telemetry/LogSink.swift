@@ -15,7 +15,7 @@ package struct LogSink: ~Copyable {
         case file(String)
     }
 
-    private enum Kind { case closed, file, pipe, socket }
+    private enum Kind { case closed, file, pipe, sharedPipe, socket }
 
     private let destination: Destination
     private var descriptor: CInt
@@ -37,7 +37,8 @@ package struct LogSink: ~Copyable {
     /// Writes from the front of `buffer` as much as is taken without waiting.
     package mutating func write(_ buffer: inout ByteBuffer) {
         while !buffer.isEmpty {
-            let length = kind == .pipe ? Self.wholeLines(buffer.bytes) : buffer.count
+            let length = kind == .pipe || kind == .sharedPipe ? Self.wholeLines(buffer.bytes) : buffer.count
+            guard kind != .sharedPipe || takesMore() else { return }
             let written = unsafe buffer.bytes.withUnsafeBufferPointer { bytes in
                 kind == .socket
                     ? unsafe send(descriptor, bytes.baseAddress, length, CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL))
@@ -74,8 +75,17 @@ package struct LogSink: ~Copyable {
             // Opened anew so that O_NONBLOCK is ours alone: standard output is shared with whoever started us.
             let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
             let descriptor = unsafe Glibc.open("/proc/self/fd/1", flags)
-            return descriptor >= 0 ? (descriptor, kind(of: descriptor)) : (STDOUT_FILENO, kind(of: STDOUT_FILENO))
+            if descriptor >= 0 { return (descriptor, kind(of: descriptor)) }
+            // Another user's pipe, or a socket, cannot be opened again: it stays shared and is asked before each write.
+            let kind = kind(of: STDOUT_FILENO)
+            return (STDOUT_FILENO, kind == .pipe ? .sharedPipe : kind)
         }
+    }
+
+    /// Whether a blocking pipe takes PIPE_BUF bytes now.
+    private func takesMore() -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&entry, 1, 0) == 1 && Int32(entry.revents) & POLLOUT != 0
     }
 
     private static func kind(of descriptor: CInt) -> Kind {

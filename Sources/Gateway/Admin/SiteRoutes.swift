@@ -132,21 +132,3 @@ extension AdminRoutes {
         }
     }
 }
-
-extension SiteProblem {
-    /// What is wrong, for people.
-    var sentence: String {
-        switch self {
-        case .empty: "it is empty"
-        case .scheme: "it begins with neither http:// nor https://"
-        case .userInformation: "it holds a user or password before @"
-        case .wildcard: "wildcards are not allowed; list each host"
-        case .space: "it holds a space or control character"
-        case .host: "its host is missing or malformed"
-        case .label: "a label of its host is longer than 63 characters or malformed"
-        case .port: "its port is not 1 to 65535"
-        case .address: "its IP address is malformed"
-        case .null: "\"null\" is the origin of sandboxed and local pages and can never be allowed"
-        }
-    }
-}
