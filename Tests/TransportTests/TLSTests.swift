@@ -343,8 +343,8 @@ import Transport
         defer { door.close() }
         // s_client killed by timeout closes its socket without a word.
         _ = try await run(
-            ["timeout", "-s", "KILL", "0.3", "openssl", "s_client", "-quiet", "-connect", "\(door.socket.address)"],
-            holdsInput: .milliseconds(500)
+            ["timeout", "-s", "KILL", "2", "openssl", "s_client", "-quiet", "-connect", "\(door.socket.address)"],
+            holdsInput: .milliseconds(2200)
         )
         let (_, probe) = try await door.first()
         try await eventually(loop) { probe.isClosed }

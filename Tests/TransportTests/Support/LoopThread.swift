@@ -29,6 +29,8 @@ enum LoopThread {
 }
 
 private func loopThreadEntry(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    // Made before the loop turns: the command that makes them would hold it.
+    _ = TestCertificates.shared
     Reactor.run { LoopThread.publish($0) }
     return nil
 }
