@@ -31,6 +31,7 @@ final class ControlRole: GatewayControl {
     private var watch: CertificateWatch
     private var isDraining = false
     private var redisProblem: String?
+    private var hasReachedRedis = false
     private lazy var adminServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerAdmin($0) }
     private lazy var metricsServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerMetrics($0) }
     private lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
@@ -77,6 +78,9 @@ final class ControlRole: GatewayControl {
 
     /// Begins to serve the listeners.
     func start(admin: CInt, metrics: CInt?) throws(ProcessFault) {
+        redis.onReadinessChange = { [unowned self] isReady in
+            if isReady { hasReachedRedis = true }
+        }
         do {
             redis.start()
             try adminServer.start(adopting: admin)
@@ -184,7 +188,8 @@ final class ControlRole: GatewayControl {
         } else if slots.workersJudging() < serving {
             reasons.append("a worker has not read the registry yet")
         }
-        if !redis.isReady { reasons.append("control does not reach Redis") }
+        // Only until it was there once: changes need it, requests do not.
+        if !hasReachedRedis { reasons.append("control does not reach Redis yet") }
         if let redisProblem { reasons.append(redisProblem) }
         return reasons
     }
