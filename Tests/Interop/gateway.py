@@ -134,10 +134,11 @@ class Gateway:
 
     def remove(self):
         if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
             try:
-                self.stop()
-            except AssertionError:
-                pass
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill_everything()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def __enter__(self):
