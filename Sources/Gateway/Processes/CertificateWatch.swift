@@ -13,6 +13,13 @@ struct CertificateWatch {
         for path in Self.paths(configuration) { versions[path] = Files.version(path) }
     }
 
+    /// Watches the files of a new configuration: those known keep what was seen of them.
+    mutating func follow(_ configuration: Configuration) {
+        var followed: [String: FileVersion] = [:]
+        for path in Self.paths(configuration) { followed[path] = versions[path] ?? Files.version(path) }
+        versions = followed
+    }
+
     /// Whether a file was written or replaced since the last look; remembers what it saw.
     ///
     /// A file that is missing for a moment is not a change: it is about to be replaced.

@@ -116,6 +116,8 @@ final class ControlRole: GatewayControl {
 
     /// Checks the file with the code of `check`; only a file without a problem reaches the workers.
     func reload() async -> ReloadOutcome {
+        // Before the files are read: one that is replaced meanwhile is noticed at the next look.
+        watch = CertificateWatch(configuration)
         let outcome = await takeFile()
         switch outcome {
         case .taken(let workers):
@@ -123,12 +125,12 @@ final class ControlRole: GatewayControl {
             refusedAt = nil
             takenAt = Timestamp.now().milliseconds
             metrics.took(configuration, at: takenAt)
+            watch.follow(configuration)
         case .refused(let problems), .partly(let problems):
             for problem in problems { log.error("configuration refused", ["problem": problem]) }
             refusedAt = Timestamp.now().milliseconds
             metrics.refused()
         }
-        watch = CertificateWatch(configuration)
         return outcome
     }
 

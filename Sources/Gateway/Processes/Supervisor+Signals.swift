@@ -14,6 +14,15 @@ struct Stopping {
     var nextAct: ContinuousClock.Instant { restUntil ?? workersUntil }
 }
 
+extension Duration {
+    /// Seconds with three digits, for log lines.
+    var text: String {
+        let (seconds, attoseconds) = components
+        let thousandths = Int(attoseconds / 1_000_000_000_000_000)
+        return "\(seconds).\(String(thousandths + 1000).dropFirst())s"
+    }
+}
+
 extension Supervisor {
     /// HUP reloads, TERM drains and stops, INT stops, USR1 opens logs again.
     func arrived(_ signal: CInt) {
@@ -22,7 +31,7 @@ extension Supervisor {
             log.info("reload asked for")
             checkConfiguration()
         case SIGTERM where stopping == nil:
-            log.info("draining", ["deadline": "\(plan.drain)"])
+            log.info("draining", ["deadline": plan.drain.text])
             stop(gracefully: true)
         case SIGINT:
             log.info("stopping")
@@ -48,7 +57,7 @@ extension Supervisor {
     func stop(gracefully: Bool) {
         if stopping == nil {
             closeListeners()
-            ServiceNotification.send("STOPPING=1", environment: [:])
+            ServiceNotification.send("STOPPING=1", environment: environment)
         }
         let now = ContinuousClock.now
         let (seconds, attoseconds) = plan.drain.components

@@ -19,12 +19,14 @@ package final class Supervisor {
     private let listeners: [ListenerSockets]
     private let adminListener: CInt
     private let metricsListener: CInt?
-    private let environment: [String: String]
+    let environment: [String: String]
     /// Set when the gateway stops: no child is started again.
     var stopping: Stopping?
     /// A HUP that came while control was away.
     var owesCheck = false
     private var hasSaidReady = false
+    /// The number of the last configuration that workers were told to take.
+    private var lastReload = 0
     private var exitCode: CInt = 0
 
     /// Opens everything that could be in somebody's way; throws one clear line when it is.
@@ -155,6 +157,7 @@ package final class Supervisor {
             exitCode = 1
             return stop(gracefully: false)
         }
+        tellTaken(by: children[index])
         let delay = children[index].policy.died(after: life)
         children[index].state = .away
         children[index].startAt = now + delay
@@ -162,7 +165,7 @@ package final class Supervisor {
         metrics.restarts(of: children[index].role).increment()
         log.error(
             "a child died",
-            ["role": children[index].role.name, "end": end.text, "again_in": "\(delay)", "lived": "\(life)"]
+            ["role": children[index].role.name, "end": end.text, "again_in": delay.text, "lived": life.text]
         )
         if delay > .zero { lendSockets(of: index) }
         countServing()
@@ -184,7 +187,10 @@ package final class Supervisor {
             countServing()
             if children[index].role == .control, owesCheck { checkConfiguration() }
         case .takeConfiguration(let number):
-            for child in children where child.isWorker { send(.reload(number), to: child) }
+            lastReload = number
+            for child in children where child.isWorker {
+                if child.isAlive { send(.reload(number), to: child) } else { tellTaken(by: child) }
+            }
         case .took(let number, let fault):
             guard case .worker(let worker) = children[index].role else { return }
             sendToControl(.workerTook(worker: worker, number, fault: fault))
@@ -193,6 +199,12 @@ package final class Supervisor {
         case .checkConfiguration, .reload, .drain, .adopt, .release, .reopenLogs, .workerTook, .processes:
             break
         }
+    }
+
+    /// A worker that is started again reads the new file by itself: nobody needs to wait for it.
+    private func tellTaken(by child: SupervisedChild) {
+        guard case .worker(let worker) = child.role else { return }
+        sendToControl(.workerTook(worker: worker, lastReload, fault: nil))
     }
 
     func send(_ message: ProcessMessage, to child: SupervisedChild) {
