@@ -13,17 +13,30 @@ package struct Log: Sendable {
     }
 
     /// How urgent a line is: info is lifecycle, warning may become trouble, error means that someone must act.
-    package enum Level: String, Sendable {
+    package enum Level: String, Sendable, Comparable, CaseIterable {
         case info, warning, error
+
+        package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
+
+        private var rank: Int {
+            switch self {
+            case .info: 0
+            case .warning: 1
+            case .error: 2
+            }
+        }
     }
 
     package var format: Format
     /// Which process speaks: `supervisor`, `worker 0`, `control`.
     package var role: String
+    /// Less urgent lines are not written.
+    package var minimum: Level
 
-    package init(format: Format = .text, role: String) {
+    package init(format: Format = .text, role: String, minimum: Level = .info) {
         self.format = format
         self.role = role
+        self.minimum = minimum
     }
 
     package func info(_ message: String, _ fields: KeyValuePairs<String, String> = [:]) {
@@ -39,6 +52,7 @@ package struct Log: Sendable {
     }
 
     private func write(_ level: Level, _ message: String, _ fields: KeyValuePairs<String, String>) {
+        guard level >= minimum else { return }
         let line = render(level, message, fields, at: Timestamp.now())
         let bytes = Array(line.utf8)
         // One write keeps lines of several processes whole; a full pipe loses the line rather than stop the loop.

@@ -53,6 +53,18 @@ package struct LogSink: ~Copyable {
         }
     }
 
+    /// Writes all of `buffer`, waiting for whoever reads as long as `milliseconds` allow: for the last lines.
+    package mutating func write(_ buffer: inout ByteBuffer, waiting milliseconds: Int) {
+        var left = milliseconds
+        write(&buffer)
+        while !buffer.isEmpty, left > 0 {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            _ = unsafe poll(&entry, 1, 10)
+            left -= 10
+            write(&buffer)
+        }
+    }
+
     /// Opens the same destination anew; on failure the old one stays.
     package mutating func reopen() throws(TelemetryError) {
         guard case .file = destination else { return }

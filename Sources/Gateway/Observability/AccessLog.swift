@@ -62,6 +62,21 @@ package final class AccessLog {
         sink.write(&buffer)
     }
 
+    /// Whether lines wait for a reader that is slow.
+    package var hasBacklog: Bool { !buffer.isEmpty }
+
+    /// Writes the last lines before the process ends; a reader that has stopped gets half a second.
+    package func finish() {
+        sink.write(&buffer, waiting: 500)
+    }
+
+    /// Writes to another place from now on; on failure the old one stays.
+    package func redirect(to destination: LogSink.Destination) throws(TelemetryError) {
+        let next = try LogSink(destination)
+        flush()
+        sink = next
+    }
+
     /// Opens the file again under its name: after rotation (USR1).
     package func reopen() throws(TelemetryError) {
         flush()

@@ -9,9 +9,10 @@ import Transport
 /// The child with the control role.
 enum ControlProcess {
     static func run(_ order: ChildOrder, environment: [String: String]) throws(ProcessFault) -> Int32 {
-        let log = Log(format: LogFormat.chosen(environment), role: "control")
         let paths = StatePaths(directory: order.stateDirectory)
         let configuration = try ConfigurationLoading.load(order.configuration, environment: environment)
+        let level = configuration.log.level.minimum
+        let log = Log(format: LogFormat.chosen(environment), role: "control", minimum: level)
         let endpoint = try RedisEndpoint.configured(configuration.state, paths)
         let keys = try KeyMaterial.load(paths, configuration.secrets)
         let slots: ControlSlots

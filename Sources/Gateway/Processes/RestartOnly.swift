@@ -19,7 +19,10 @@ enum RestartOnly {
         compare("metrics", old.metrics, new.metrics)
         compare("state.redis", old.state.redis, new.state.redis)
         compare("state.directory", old.state.directory, new.state.directory)
-        compare("log.access", old.log.access, new.log.access)
+        compare("state.serve_stale", old.state.serveStale, new.state.serveStale)
+        compare("state.deadline", old.state.deadline, new.state.deadline)
+        compare("timeouts.drain", old.timeouts.drain, new.timeouts.drain)
+        compare("log.level", old.log.level, new.log.level)
         compare("secrets.pepper", old.secrets.pepper, new.secrets.pepper)
         compare("secrets.seal", old.secrets.seal, new.secrets.seal)
         return changes

@@ -47,7 +47,11 @@ extension SupervisorPlan {
             account: account,
             drain: configuration.timeouts.drain,
             redis: configuration.state.redis == .embedded,
-            log: Log(format: LogFormat.chosen(environment), role: "supervisor")
+            log: Log(
+                format: LogFormat.chosen(environment),
+                role: start.isSingle ? "gateway" : "supervisor",
+                minimum: configuration.log.level.minimum
+            )
         )
     }
 
@@ -74,5 +78,16 @@ extension WorkerCount {
 enum LogFormat {
     static func chosen(_ environment: [String: String]) -> Log.Format {
         environment["SALLYPORT_LOG"].flatMap(Log.Format.init(rawValue:)) ?? .text
+    }
+}
+
+extension LogLevel {
+    /// The least urgent line that is written; there are none below info.
+    var minimum: Log.Level {
+        switch self {
+        case .debug, .info: .info
+        case .warning: .warning
+        case .error: .error
+        }
     }
 }

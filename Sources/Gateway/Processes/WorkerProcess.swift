@@ -15,15 +15,17 @@ enum WorkerProcess {
         } catch {
             throw ProcessFault(error.description)
         }
+        let configuration = try ConfigurationLoading.load(order.configuration, environment: environment)
+        let level = configuration.log.level.minimum
         let setting = WorkerRole.Setting(
             index: index,
-            configuration: try ConfigurationLoading.load(order.configuration, environment: environment),
+            configuration: configuration,
             path: order.configuration,
             listeners: order.listeners,
             paths: paths,
             slot: slot,
             environment: environment,
-            log: Log(format: LogFormat.chosen(environment), role: "worker \(index)")
+            log: Log(format: LogFormat.chosen(environment), role: "worker \(index)", minimum: level)
         )
         Reactor.installGlobalHook()
         var fault: ProcessFault?

@@ -34,7 +34,9 @@ final class WorkerRole {
     private var adopted: Set<Int> = []
     private let seal: SecretBytes
     private lazy var ticketTimer = LoopTimer(loop: loop) { [unowned self] in rotateTickets() }
-    private lazy var leaseTimer = LoopTimer(loop: loop) { [unowned self] in lookAtLease() }
+    private lazy var leaseTimer = LoopTimer(loop: loop) { [unowned self] in tick() }
+    private let openConnections: Gauge
+    private var mostConnections = 0
 
     private static let leaseInterval = Duration.seconds(1)
     private static let firstLeaseInterval = Duration.milliseconds(20)
@@ -50,6 +52,7 @@ final class WorkerRole {
         self.loop = loop
         self.link = link
         self.ended = ended
+        self.openConnections = setting.slot.gauge(GatewayMetrics.openConnections)
         self.judging = setting.slot.gauge(GatewayMetrics.workersJudging)
         let configuration = setting.configuration
         let keys = try KeyMaterial.load(setting.paths, configuration.secrets)
@@ -119,11 +122,15 @@ final class WorkerRole {
         do {
             let fresh = try Configuration.load(path: setting.path, environment: setting.environment)
             try worker.reload(fresh)
+            // The file may have been rotated, or be another one now.
+            try accessLog.redirect(to: fresh.log.access.destination)
             link.send(.took(number, fault: nil))
         } catch let problems as ConfigurationProblems {
             link.send(.took(number, fault: problems.description))
         } catch let problem as SnapshotProblem {
             link.send(.took(number, fault: problem.message))
+        } catch let fault as TelemetryError {
+            link.send(.took(number, fault: fault.description))
         } catch {
             link.send(.took(number, fault: "the configuration cannot be taken"))
         }
@@ -132,7 +139,7 @@ final class WorkerRole {
     private func drain(within deadline: Duration) {
         leaseTimer.cancel()
         worker.drain(deadline: deadline) { [self] in
-            accessLog.flush()
+            accessLog.finish()
             Task { @Reactor in
                 // Nobody who revokes shall wait for this worker, but its end shall not wait for Redis.
                 _ = await loop.value(within: .milliseconds(500)) { [worker] in await worker.state.stop() }
@@ -171,10 +178,23 @@ final class WorkerRole {
         ticketTimer.arm(after: TicketKeyring.untilNext(atMilliseconds: now))
     }
 
-    private func lookAtLease() {
+    /// Once a second: what no event would do.
+    private func tick() {
         let isServing = worker.state.isServing
         judging.set(isServing ? 1 : 0)
-        leaseTimer.arm(after: isServing ? Self.leaseInterval : Self.firstLeaseInterval)
+        // What a full pipe did not take goes out although no request follows.
+        accessLog.flush()
+        leaseTimer.arm(after: isServing && !accessLog.hasBacklog ? Self.leaseInterval : Self.firstLeaseInterval)
+        trimAfterPeak()
+    }
+
+    /// Gives memory back once half of many connections have closed; it takes some milliseconds, so not for few.
+    private func trimAfterPeak() {
+        let open = openConnections.value
+        mostConnections = max(mostConnections, open)
+        guard mostConnections >= 200, open <= mostConnections / 2 else { return }
+        mostConnections = open
+        ThisProcess.trimHeap()
     }
 }
 

@@ -158,7 +158,13 @@ enum LogSection {
         .standard(.standardOutput),
         "Where access-log lines go: `stdout`, `off`, or a file, opened anew on HUP."
     )
-    static let level = Setting("level", ValueKind<LogLevel>.choice, .standard(.info), "Least severe line written.")
+    static let level = Setting(
+        "level",
+        ValueKind<LogLevel>.choice,
+        .standard(.info),
+        "Least severe line written.",
+        reload: .restart
+    )
 
     static let schema = SectionSchema("log", [access.row, level.row])
 
