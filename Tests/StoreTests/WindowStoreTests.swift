@@ -232,7 +232,8 @@ struct SeededRandom: RandomNumberGenerator {
             let next = admissions[index + rule.limit]
             #expect(next.after.duration(since: first.before) >= .seconds(1))
         }
-        #expect(admissions.count > 30)
+        // How many more depends on how loaded the machine is.
+        #expect(admissions.count >= rule.limit)
         connection.close()
     }
 }

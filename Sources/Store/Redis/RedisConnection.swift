@@ -42,6 +42,8 @@ package final class RedisConnection {
     /// Told when the connection becomes usable or is lost.
     package var onReadinessChange: (@Reactor (Bool) -> Void)?
 
+    /// The epoch, as far as it was asked for over the connection of this generation.
+    private var knownEpoch: (generation: Int, id: String)?
     private let loop: EventLoop
     private let options: Options
     private let link: RedisLink
@@ -154,6 +156,16 @@ package final class RedisConnection {
         } catch  where error.isMissingScript {
             return try await call(["EVAL", .text(script.source)] + rest, deadline: deadline)
         }
+    }
+
+    /// The name of this history of the data, asked once for each connection; empty where a new one loses nothing.
+    func epoch() async throws(StoreError) -> String {
+        if endpoint.losesNothing { return "" }
+        if let knownEpoch, knownEpoch.generation == generation { return knownEpoch.id }
+        let asked = generation
+        let id = try await RedisRequirements.epoch(of: self)
+        knownEpoch = (asked, id)
+        return id
     }
 
     private func enqueue(_ receiver: (any RedisReplyReceiver)?, _ token: Int, _ deadline: MonotonicInstant) {

@@ -29,22 +29,14 @@ extension RegistryStore {
         }
     }
 
-    /// The epoch for the script, asked once for each connection; nothing where it does not matter.
-    private func epoch() async throws(RegistryError) -> String {
-        if connection.endpoint.losesNothing { return "" }
-        if let epoch, epoch.generation == connection.generation { return epoch.id }
-        let generation = connection.generation
-        do {
-            let id = try await RedisRequirements.epoch(of: connection)
-            epoch = (generation, id)
-            return id
+    private func workersBehind(_ sequence: Int) async throws(RegistryError) -> Confirmation {
+        let epoch: String
+        do throws(StoreError) {
+            epoch = try await connection.epoch()
         } catch {
             throw .store(error)
         }
-    }
-
-    private func workersBehind(_ sequence: Int) async throws(RegistryError) -> Confirmation {
-        let reply = try await evaluate(RegistryScripts.waiting, [.number(sequence), .text(try await epoch())])
+        let reply = try await evaluate(RegistryScripts.waiting, [.number(sequence), .text(epoch)])
         guard let parts = reply.elements, parts.count % 2 == 1 else { throw .store(.malformed("leases")) }
         var names: [String] = []
         var latest: Int64 = 0

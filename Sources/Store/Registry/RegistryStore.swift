@@ -45,8 +45,6 @@ package final class RegistryStore {
 
     let connection: RedisConnection
     let loop: EventLoop
-    /// The epoch that was read over a connection of this generation.
-    var epoch: (generation: Int, id: String)?
     /// Changes may take a disk's sync and several tries; they are not on the data path.
     private static let deadline = Duration.seconds(5)
     /// As many others may be faster before we give up.
