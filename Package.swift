@@ -18,8 +18,18 @@ let house: [SwiftSetting] = [
     .unsafeFlags(["-disable-dynamic-actor-isolation"], .when(configuration: .release)),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: house)
+/// Modules that every byte passes: release builds leave out the dynamic checks for overlapping accesses.
+///
+/// Measured on a proxied request through Transport alone: 24,500 user instructions with the checks, 19,100 without
+/// (-22 %). Debug builds and tests keep them.
+let hot: [SwiftSetting] = house + [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+
+func library(
+    _ name: String,
+    _ dependencies: [Target.Dependency] = [],
+    settings: [SwiftSetting] = house
+) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -36,11 +46,11 @@ let package = Package(
         .systemLibrary(name: "CHiredis"),
         .systemLibrary(name: "CYAML"),
 
-        library("Buffers"),
+        library("Buffers", settings: hot),
         library("Encodings", ["CYAML"]),
         library("Telemetry", ["Buffers"]),
         library("Crypto", ["COpenSSL", "Encodings"]),
-        library("Transport", ["Buffers", "CLinux", "COpenSSL", "Telemetry"]),
+        library("Transport", ["Buffers", "CLinux", "COpenSSL", "Telemetry"], settings: hot),
         library("HTTP", ["Buffers", "CNghttp2"]),
         library("Attestation", ["Crypto", "Encodings"]),
         library("Credentials", ["Attestation", "Crypto", "Encodings"]),

@@ -100,3 +100,25 @@ import Transport
         #expect(early == 2)
     }
 }
+
+@Suite struct MonotonicInstantTests {
+    @Test(arguments: [
+        (Duration.zero, Int64(0)), (.nanoseconds(1), 1), (.nanoseconds(-1), -1), (.seconds(18), 18_000_000_000),
+        (.seconds(19), 19_000_000_000), (.seconds(86_400 * 365), 31_536_000_000_000_000),
+        (.seconds(-60), -60_000_000_000),
+        (.seconds(Int64.max), .max), (.seconds(Int64.min), .min), (.milliseconds(1) + .nanoseconds(7), 1_000_007),
+        (.seconds(9_300_000_000), .max), (.seconds(9_223_372_036), 9_223_372_036_000_000_000),
+    ])
+    func `durations become nanoseconds, at the ends where they do not fit`(duration: Duration, expected: Int64) {
+        #expect(duration.nanosecondsClamped == expected)
+    }
+
+    @Test func `an instant moves both ways and stays on the clock`() {
+        let instant = MonotonicInstant(nanoseconds: 1000)
+        #expect(instant.advanced(by: .nanoseconds(5)).nanoseconds == 1005)
+        #expect(instant.advanced(by: .nanoseconds(-5)).nanoseconds == 995)
+        #expect(instant.advanced(by: .seconds(-5)).nanoseconds == 0)
+        #expect(MonotonicInstant(nanoseconds: .max - 1).advanced(by: .seconds(5)) == .distantFuture)
+        #expect(instant.duration(since: MonotonicInstant(nanoseconds: 1500)) == .nanoseconds(-500))
+    }
+}

@@ -59,7 +59,7 @@ extension ByteStream {
             let before = inbound.count
             let filling = unsafe ssl == nil ? fillFromSocket() : fillFromTLS()
             if inbound.count > before {
-                timer.arm(after: limits.idleRelease)
+                timer.arm(at: MonotonicInstant(nanoseconds: loop.now.nanoseconds &+ idleNanoseconds))
                 deliver()
                 guard phase == .open else { return }
             }

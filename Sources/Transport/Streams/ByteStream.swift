@@ -67,6 +67,8 @@ package final class ByteStream: EventSource {
     /// The owner was told of the end; only the socket lives on for a moment.
     var wasReported = false
     let timer: LoopTimer
+    /// `limits.idleRelease`, as armed for every byte that arrives.
+    let idleNanoseconds: UInt64
 
     let security: StreamSecurity
     // An SSL object, made on start and freed on close; `deinit` frees it where close never came.
@@ -87,6 +89,7 @@ package final class ByteStream: EventSource {
         self.limits = limits
         self.security = security
         timer = LoopTimer(loop: loop)
+        idleNanoseconds = UInt64(clamping: limits.idleRelease.nanosecondsClamped)
         super.init(loop: loop, descriptor: descriptor)
         timer.onFire = { [unowned self] in timerFired() }
     }
