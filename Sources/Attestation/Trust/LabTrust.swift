@@ -36,6 +36,13 @@ package struct LabTrust: Sendable {
         until = now.adding(seconds: Int64(hours) * 3_600)
     }
 
+    /// Lab trust as it was kept.
+    package init(anchors: TrustAnchors, playKeys: PlayIntegrityKeys?, until: Moment) {
+        self.anchors = anchors
+        self.playKeys = playKeys
+        self.until = until
+    }
+
     /// The vendors' anchors, and the lab's beside them while this is in force for an app that is not production.
     package func anchors(beside vendor: TrustAnchors, at now: Moment, isProduction: Bool) -> TrustAnchors {
         isInForce(at: now, isProduction: isProduction) ? vendor.adding(lab: anchors) : vendor

@@ -30,6 +30,8 @@ package struct AppRecord: Codable, Sendable, Equatable {
     package var isProduction: Bool
     /// When development mode ends; nil or past: off.
     package var developmentUntil: Int64?
+    /// The lab whose proofs count as development for a while; nil: none. Never in force for a production app.
+    package var labTrust: LabTrustRecord?
     package var keys: [APIKeyRecord]
     package var secret: HashedSecret?
     package var debugTokens: [DebugTokenRecord]
@@ -61,9 +63,22 @@ package struct AppRecord: Codable, Sendable, Equatable {
         self.androidDegraded = .allow
         self.isProduction = false
         self.developmentUntil = nil
+        self.labTrust = nil
         self.keys = []
         self.secret = nil
         self.debugTokens = []
+    }
+}
+
+/// The roots of a team's lab, in PEM, and when they stop counting for an app.
+package struct LabTrustRecord: Codable, Sendable, Equatable {
+    package var until: Int64
+    package var appleRoot: String
+    package var androidRoot: String
+    package init(until: Int64, appleRoot: String, androidRoot: String) {
+        self.until = until
+        self.appleRoot = appleRoot
+        self.androidRoot = androidRoot
     }
 }
 

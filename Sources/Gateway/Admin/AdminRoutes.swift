@@ -53,6 +53,7 @@ package final class AdminRoutes {
 
     private static let table: [Route] =
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
+        + labTrustRoutes
         + historyRoutes + applyRoutes
 
     /// Answers one request; never fails, a problem is an answer too.

@@ -11,7 +11,7 @@ extension AdminRoutes {
         return .object(
             describe(record) + [
                 ("origins", .texts(record.origins)), ("domains", .texts(record.domains)),
-                ("development", development(of: record)),
+                ("development", development(of: record)), ("lab_trust", labTrust(of: record)),
                 ("development_builds", .bool(record.allowsDevelopmentBuilds)),
                 ("androidDegraded", .string(record.androidDegraded.rawValue)),
                 ("debug_tokens", .bool(record.allowsDebugTokens)),

@@ -87,6 +87,7 @@ extension AdminRoutes {
                 events.append(HistoryEvent("development_mode_disabled", [("reason", .string("production"))]))
             }
             record.developmentUntil = nil
+            record.labTrust = nil
             return events + [HistoryEvent("production_marked")]
         } describe: { record, isChanged in
             let state = enabled ? "marked production" : "not marked production"

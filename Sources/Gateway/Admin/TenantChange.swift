@@ -53,7 +53,10 @@ extension TenantsFile.App {
             if production, let until = record.developmentUntil, until > now {
                 events.append(HistoryEvent("development_mode_disabled", [("reason", .string("production"))]))
             }
-            if production { record.developmentUntil = nil }
+            if production {
+                record.developmentUntil = nil
+                record.labTrust = nil
+            }
             record.isProduction = production
             events.append(HistoryEvent(production ? "production_marked" : "production_unmarked"))
         }

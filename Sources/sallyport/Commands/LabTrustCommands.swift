@@ -1,0 +1,53 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+import Gateway
+
+/// For how long an app takes a lab's proofs.
+enum LabTrustCommands {
+    static let all: [Command] = [
+        Command(
+            words: ["lab", "trust", "on"],
+            summary: "let a lab's proofs count for an app, as development, for some hours",
+            options: [
+                .app, Option(name: "--hours", value: "H", help: "1 to 168", isRequired: true),
+                Option(name: "--lab", value: "DIR", help: "the lab's directory", isRequired: true),
+            ] + Option.remote,
+            run: on
+        ),
+        Command(
+            words: ["lab", "trust", "off"],
+            summary: "stop taking a lab's proofs for an app",
+            options: [.app] + Option.remote,
+            run: off
+        ),
+    ]
+
+    @Sendable private static func on(_ invocation: Invocation) throws(CommandFailure) {
+        let hours = try invocation.integer("--hours", in: 1...168) ?? 1
+        let body = JSONValue.members([
+            ("enabled", .bool(true)), ("hours", .number(JSONNumber(hours))),
+            ("apple_root", .string(try root("apple-root.pem", invocation))),
+            ("android_root", .string(try root("android-root.pem", invocation))),
+        ])
+        try change(body, invocation)
+    }
+
+    @Sendable private static func off(_ invocation: Invocation) throws(CommandFailure) {
+        try change(.members([("enabled", .bool(false))]), invocation)
+    }
+
+    private static func change(_ body: JSONValue, _ invocation: Invocation) throws(CommandFailure) {
+        let target = "/apps/\(try invocation.app().asPathSegment)/lab-trust"
+        Output.show(try RemoteGateway(for: invocation).call("PUT", target, body), for: invocation, Change.line)
+    }
+
+    private static func root(_ name: String, _ invocation: Invocation) throws(CommandFailure) -> String {
+        do {
+            return String(decoding: try SmallFile.read("\(invocation["--lab"] ?? "")/\(name)"), as: UTF8.self)
+        } catch {
+            throw LabProofCommands.failure("\(error)")
+        }
+    }
+}
