@@ -67,11 +67,12 @@ enum ChildProcess {
         return places.first { unsafe access($0, X_OK) == 0 }
     }
 
-    /// No registers: a dump of them shows memory, and so secrets.
+    /// No registers: a dump of them shows memory, and so secrets. Without the program nothing is written; the runtime
+    /// would complain about that in every child.
     private static func backtraceSettings() -> String {
-        let settings =
-            "enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,sanitize=yes,limit=32"
-        return backtracer().map { "\(settings),swift-backtrace=\($0)" } ?? settings
+        guard let backtracer = backtracer() else { return "enable=no" }
+        return "enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,sanitize=yes,limit=32,"
+            + "swift-backtrace=\(backtracer)"
     }
 
     private static func executablePath() -> String? {
