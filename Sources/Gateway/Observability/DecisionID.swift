@@ -27,16 +27,21 @@ package struct DecisionID: Hashable, Sendable {
 
     /// Appends the 18 bytes of the text form.
     package func append(to buffer: inout ByteBuffer) {
-        Self.append(UInt64(process), digits: 8, to: &buffer)
-        Self.append(number, digits: 10, to: &buffer)
+        var text = InlineArray<18, UInt8>(repeating: 0)
+        Self.write(UInt64(process), to: &text, from: 0, digits: 8)
+        Self.write(number, to: &text, from: 8, digits: 10)
+        buffer.append(text.span)
     }
 
-    private static func append(_ value: UInt64, digits: Int, to buffer: inout ByteBuffer) {
-        var shift = digits * 4
-        while shift > 0 {
-            shift -= 4
-            let digit = UInt8(truncatingIfNeeded: value >> UInt64(shift)) & 15
-            buffer.append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
+    @inline(__always)
+    private static func write(_ value: UInt64, to text: inout InlineArray<18, UInt8>, from start: Int, digits: Int) {
+        var rest = value
+        var index = start + digits
+        while index > start {
+            index -= 1
+            let digit = UInt8(truncatingIfNeeded: rest) & 15
+            text[index] = digit < 10 ? 0x30 &+ digit : 0x57 &+ digit
+            rest >>= 4
         }
     }
 }

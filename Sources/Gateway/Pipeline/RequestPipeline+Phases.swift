@@ -112,9 +112,9 @@ extension RequestPipeline {
         exchange.facts.waits += 1
         let generation = exchange.generation
         let state = worker.state
-        Task { @Reactor [weak self] in
+        Task { @Reactor in
             let isAnswered = await work(state)
-            self?.resume(exchange, generation: generation, isAnswered: isAnswered)
+            resume(exchange, generation: generation, isAnswered: isAnswered)
         }
         return .wait
     }

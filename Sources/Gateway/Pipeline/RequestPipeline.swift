@@ -30,7 +30,7 @@ final class RequestPipeline {
         case wait
     }
 
-    unowned let worker: Worker
+    let worker: Worker
     var waiting = WaitingExchanges()
     /// Holds one path at a time while its policy looks at it.
     var scratch = ByteBuffer()

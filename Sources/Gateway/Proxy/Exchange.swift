@@ -35,7 +35,7 @@ final class Exchange {
         case finished
     }
 
-    unowned let worker: Worker
+    let worker: Worker
     private(set) var stage = Stage.idle
     private(set) var client: (any ClientSide)?
     private(set) var upstream: UpstreamConnection?

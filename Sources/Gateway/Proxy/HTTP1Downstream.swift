@@ -26,7 +26,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
         case closed
     }
 
-    unowned let worker: Worker
+    let worker: Worker
     let stream: ByteStream
     let facts: ClientConnectionFacts
     var state = State.idle

@@ -9,7 +9,8 @@ package import Transport
 
 /// One worker process: accepts, judges, forwards, records.
 ///
-/// Isolated to the Reactor; one loop, no locks. It opens nothing but connections to upstreams and to Redis: sockets,
+/// Isolated to the Reactor; one loop, no locks. Lives as long as its process: what it owns may hold it strongly, and never
+/// weakly, because one weak reference makes every retain of it slow. It opens nothing but connections to upstreams and to Redis: sockets,
 /// metrics and the log come from the supervisor.
 @Reactor
 package final class Worker {
@@ -70,7 +71,7 @@ package final class Worker {
 
     /// Starts the state connections, then accepts.
     package func start() async {
-        state.start { [weak self] isUp in self?.metrics.redisUp.set(isUp ? 1 : 0) }
+        state.start { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
         await awaitLease()
         await becomeAbleToJudge()
         for (index, sockets) in environment.listeners.enumerated() {
