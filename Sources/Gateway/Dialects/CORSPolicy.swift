@@ -37,6 +37,9 @@ package struct CORSPolicy: Sendable, Equatable {
 
     /// The answer to a preflight; `isListed`: an organization of the route has an app that lists the origin.
     ///
+    /// An origin that is not listed gets its preflight too, without credentials and not to be remembered: only then does
+    /// the browser send the request whose refusal tells the page why. That request is judged like any other.
+    ///
     /// Fields beyond the allowed ones are left out rather than refused: the browser then refuses, and says which.
     package func preflight(
         origin: String,
@@ -44,11 +47,11 @@ package struct CORSPolicy: Sendable, Equatable {
         requestedMethod: String,
         requestedHeaders: [String]
     ) -> PreflightAnswer {
-        guard isListed else { return .refused }
+        guard isListed || Self.isReadable(origin) else { return .refused }
         var fields = [
             HeaderField(name: "access-control-allow-origin", value: origin),
             HeaderField(name: "access-control-allow-methods", value: methods.joined(separator: ", ")),
-            HeaderField(name: "access-control-max-age", value: maxAge),
+            HeaderField(name: "access-control-max-age", value: isListed ? maxAge : "0"),
             HeaderField(
                 name: "vary",
                 value: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
@@ -58,13 +61,20 @@ package struct CORSPolicy: Sendable, Equatable {
         if !allowed.isEmpty {
             fields.append(HeaderField(name: "access-control-allow-headers", value: allowed.joined(separator: ", ")))
         }
-        if allowsCredentials { fields.append(HeaderField(name: "access-control-allow-credentials", value: "true")) }
+        if allowsCredentials, isListed {
+            fields.append(HeaderField(name: "access-control-allow-credentials", value: "true"))
+        }
         return .allowed(fields)
     }
 
     /// The fields on an answer of the upstream to a listed origin; the upstream's own CORS fields are dropped.
     package func answerFields(origin: String) -> [HeaderField] {
         [HeaderField(name: "access-control-allow-origin", value: origin)] + fixedAnswerFields
+    }
+
+    /// Whether the origin is one of an http(s) page, as a browser writes it.
+    private static func isReadable(_ origin: String) -> Bool {
+        SiteNormalizer.origin(presented: origin) == .success(origin)
     }
 
     /// Caches must know that the answer depends on the origin, also where the origin is not listed or absent.
@@ -74,9 +84,7 @@ package struct CORSPolicy: Sendable, Equatable {
     ///
     /// The origin is echoed only in its normal form, or as the browser wrote it when that is the same.
     package static func refusalFields(origin: String?) -> [HeaderField] {
-        guard let origin, case .success(let normal) = SiteNormalizer.origin(presented: origin), normal == origin else {
-            return [vary]
-        }
+        guard let origin, isReadable(origin) else { return [vary] }
         return [
             HeaderField(name: "access-control-allow-origin", value: origin),
             HeaderField(

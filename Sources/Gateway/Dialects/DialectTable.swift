@@ -69,13 +69,13 @@ package enum DialectTable {
         }
     }
 
-    /// The error type of RFC 9209 2.3 in `Proxy-Status`; a refusal of the upstream's may name it as its reason.
+    /// The error type of RFC 9209 2.3 in `Proxy-Status`.
     private static func proxyError(of refusal: Refusal) -> String? {
         switch refusal.code {
-        case .upstreamUnreachable: refusal.reason ?? "destination_unavailable"
-        case .upstreamTimeout: refusal.reason ?? "http_response_timeout"
-        case .upstreamInvalid: refusal.reason ?? "http_protocol_error"
-        case .stateUnavailable: "proxy_internal_error"
+        case .upstreamUnreachable: refusal.proxyError ?? "destination_unavailable"
+        case .upstreamTimeout: refusal.proxyError ?? "http_response_timeout"
+        case .upstreamInvalid: refusal.proxyError ?? "http_protocol_error"
+        case .stateUnavailable: refusal.proxyError ?? "proxy_internal_error"
         case .appCredentialsRequired, .appTokenInvalid, .invalidRunToken, .invalidApp, .appRevoked,
             .missingOrganization, .appNotFound, .organizationNotAllowed, .originNotAllowed, .clientNotAllowed,
             .trustTooLow, .personTokenRequired, .personTokenInvalid, .ambiguousCredentials, .rateLimited,

@@ -108,10 +108,9 @@ final class RequestPipeline {
         exchange.facts.outcome = .failed
         exchange.facts.reason = failure.reason
         worker.metrics.countRefusal(code)
-        let status = HeaderField(name: "proxy-status", value: "sallyport; error=\(failure.proxyStatus)")
-        exchange.respond(
-            RefusalAnswer.make(Refusal(code, reason: failure.reason), exchange, extra: [status])
-        )
+        var refusal = Refusal(code, reason: failure.reason)
+        refusal.proxyError = failure.proxyError
+        exchange.respond(RefusalAnswer.make(refusal, exchange, extra: []))
     }
 
     /// The body outgrew the route's limit on its way.

@@ -34,6 +34,15 @@ enum UpstreamFailure: Sendable, Equatable {
         }
     }
 
+    /// The value of `Proxy-Status` after `error=`; the reason is told where the type alone says too little.
+    var proxyError: String {
+        switch self {
+        case .certificate(let word), .invalidResponse(let word):
+            "\(proxyStatus); details=\"\(word.replacing("_", with: " "))\""
+        default: "\(proxyStatus)"
+        }
+    }
+
     /// The stable word below the refusal's code.
     var reason: String {
         switch self {

@@ -39,13 +39,24 @@ import Testing
         #expect(value("vary", fields)?.hasPrefix("Origin") == true)
     }
 
-    @Test func `an unlisted origin's preflight is refused`() {
-        let answer = policy().preflight(
+    @Test func `an unlisted page's preflight passes without credentials, so that it can read its refusal`() {
+        let answer = policy(credentials: true).preflight(
             origin: "https://a.example",
             isListed: false,
             requestedMethod: "GET",
             requestedHeaders: []
         )
+        guard case .allowed(let fields) = answer else {
+            Issue.record("refused")
+            return
+        }
+        #expect(value("access-control-allow-credentials", fields) == nil)
+        #expect(value("access-control-max-age", fields) == "0")
+    }
+
+    @Test(arguments: ["null", "*", "", "https://a.example/path", "file://x"])
+    func `what is no page's origin gets no preflight`(_ origin: String) {
+        let answer = policy().preflight(origin: origin, isListed: false, requestedMethod: "GET", requestedHeaders: [])
         #expect(answer == .refused)
     }
 
