@@ -30,7 +30,9 @@ package struct AppRecord: Codable, Sendable, Equatable {
     package var isProduction: Bool
     /// When development mode ends; nil or past: off.
     package var developmentUntil: Int64?
-    /// The lab whose proofs count as development for a while; nil: none. Never in force for a production app.
+    /// The lab whose proofs count as development for a while; nil: none.
+    ///
+    /// Never in force for a production app.
     package var labTrust: LabTrustRecord?
     package var keys: [APIKeyRecord]
     package var secret: HashedSecret?

@@ -38,7 +38,37 @@ enum TrustCommands {
             ],
             run: verify
         ),
+        Command(
+            words: ["trust", "fetch"],
+            summary: "fetch Google's status list into a bundle's directory; the last good one stays if that fails",
+            options: [
+                Option(name: "--trust", value: "DIR", help: "the bundle's directory", isRequired: true),
+                Option(name: "--url", value: "URL", help: "where from; else \(StatusListRefresh.address)"),
+                Option(name: "--authorities", value: "FILE", help: "trust these in place of the system's, in PEM"),
+            ],
+            run: fetch
+        ),
     ]
+
+    @Sendable private static func fetch(_ invocation: Invocation) throws(CommandFailure) {
+        let text = invocation["--url"] ?? StatusListRefresh.address
+        guard let url = WebURL(text) else {
+            throw .usage("--url takes an https address, not \"\(text)\"", seeHelpOf: invocation.command.name)
+        }
+        var authorities: [UInt8]?
+        if let path = invocation["--authorities"] {
+            do {
+                authorities = try SmallFile.read(path)
+            } catch {
+                throw unusable("\(error)")
+            }
+        }
+        let directory = TrustDirectory(path: invocation["--trust"])
+        switch TrustFetch.run(directory, from: url, authorities: authorities, at: .now()) {
+        case .success(let count): Terminal.print("status list fetched: \(count) entries\n")
+        case .failure(let problem): throw unusable(problem.sentence)
+        }
+    }
 
     @Sendable private static func status(_ invocation: Invocation) throws(CommandFailure) {
         let report = TrustReport(try bundle(invocation), at: .now())
