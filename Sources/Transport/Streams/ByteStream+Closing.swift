@@ -76,6 +76,7 @@ extension ByteStream {
         }
         unsafe SSL_free(ssl)
         unsafe ssl = nil
+        loop.buffersReleased()
     }
 
     /// Ends our side; false while close_notify still waits for the socket, a later flush comes back here.

@@ -212,5 +212,6 @@ package final class ByteStream: EventSource {
         wire.release()
         readSize = 4096
         if let ssl = unsafe ssl { unsafe SSL_free_buffers(ssl) }
+        loop.buffersReleased()
     }
 }
