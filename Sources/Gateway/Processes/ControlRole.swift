@@ -22,6 +22,7 @@ final class ControlRole: GatewayControl {
     private let slots: ControlSlots
     private let metrics: ControlMetrics
     private let redis: RedisConnection
+    private let registry: RegistryStore
     private let link: any SupervisorLink
     private let startedAt = Timestamp.now().milliseconds
     private var takenAt: Int64
@@ -67,7 +68,10 @@ final class ControlRole: GatewayControl {
         self.takenAt = startedAt
         self.watch = CertificateWatch(configuration)
         self.redis = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "control"))
-        let registry = RegistryStore(connection: redis, loop: loop)
+        var isEmbedded = false
+        if case .embedded = configuration.state.redis { isEmbedded = true }
+        let registry = RegistryStore(connection: redis, loop: loop, syncsChanges: isEmbedded)
+        self.registry = registry
         let bridge = ControlBridge()
         self.routes = AdminRoutes(registry: registry, peppers: peppers, gateway: bridge) {
             Timestamp.now().milliseconds
@@ -79,7 +83,10 @@ final class ControlRole: GatewayControl {
     /// Begins to serve the listeners.
     func start(admin: CInt, metrics: CInt?) throws(ProcessFault) {
         redis.onReadinessChange = { [unowned self] isReady in
-            if isReady { hasReachedRedis = true }
+            if isReady {
+                hasReachedRedis = true
+                registry.relax()
+            }
         }
         do {
             redis.start()

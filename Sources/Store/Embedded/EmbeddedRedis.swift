@@ -119,7 +119,7 @@ package struct EmbeddedRedis: Sendable {
             # Nobody can be this user, but the append-only file is replayed as it: with fewer rights, transactions
             # in the file would be thrown away at the next start.
             user default off resetpass ~* &* +@all
-            user \(Self.user) on #\(hash) ~* &* +@all -@admin -flushall -flushdb -swapdb -keys +config|get
+            user \(Self.user) on #\(hash) ~* &* +@all -@admin -flushall -flushdb -swapdb -keys +config|get +config|set
 
             """
     }

@@ -51,10 +51,16 @@ package final class RegistryStore {
     private static let attempts = 16
     private static let pageSize = 200
 
-    package init(connection: RedisConnection, loop: EventLoop) {
+    private let sync: ChangeSync?
+
+    package init(connection: RedisConnection, loop: EventLoop, syncsChanges: Bool = false) {
         self.connection = connection
         self.loop = loop
+        self.sync = syncsChanges ? ChangeSync(connection: connection) : nil
     }
+
+    /// Lets windows and leases go unsynced between changes; called whenever the connection is there.
+    package func relax() { sync?.relax() }
 
     // MARK: - Organizations
 
@@ -259,7 +265,7 @@ package final class RegistryStore {
 
     /// Writes a change: its number, or nil where somebody else was faster.
     private func apply(_ change: RegistryChange) async throws(RegistryError) -> Int? {
-        let reply = try await evaluate(RegistryScripts.change, [.bytes(change.argument)])
+        let reply = try await write(RegistryScripts.change, [.bytes(change.argument)])
         guard let parts = reply.elements, let word = parts.first?.text else {
             throw .store(.malformed("the answer to a change"))
         }
@@ -289,6 +295,24 @@ package final class RegistryStore {
             )
         } catch {
             throw .store(error)
+        }
+    }
+
+    /// Runs a script whose effects are on disk before it is answered, where this store sees to that.
+    func write(_ script: RedisScript, _ arguments: [RedisArgument]) async throws(RegistryError) -> RedisReply {
+        guard let sync else { return try await evaluate(script, arguments) }
+        do {
+            try await sync.begin(within: Self.deadline)
+        } catch {
+            throw .store(error)
+        }
+        do throws(RegistryError) {
+            let reply = try await evaluate(script, arguments)
+            sync.end()
+            return reply
+        } catch {
+            sync.end()
+            throw error
         }
     }
 

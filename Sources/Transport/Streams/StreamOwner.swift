@@ -41,7 +41,7 @@ package struct StreamLimits: Sendable {
     /// From the first byte's chance to the end of the TLS handshake.
     package var handshakeDeadline = Duration.seconds(10)
     /// After this much silence an empty stream gives its buffers back.
-    package var idleRelease = Duration.seconds(2)
+    package var idleRelease = Duration.milliseconds(300)
     /// How long `closeAfterFlush()` waits for the peer to take what was written.
     package var flushDeadline = Duration.seconds(30)
     /// How long, and for how many bytes, a closing stream listens on so that its last answer is not lost to a reset.
