@@ -88,6 +88,31 @@ import Transport
         client.close()
     }
 
+    @Test @Reactor func `an answer is read even where our own write fails first`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        door.prepare = { _, probe in probe.consumes = false }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        client.write("request")
+        let (stream, _) = try await door.first()
+        try await eventually(loop) { stream.inbound.count == 7 }
+        // The answer, the reset and our next write fall into one turn of the loop: the write fails before any event.
+        stream.write("413")
+        stream.flushNow()
+        client.write("more")
+        client.flushNow()
+        usleep(1000)
+        stream.close()
+        usleep(1000)
+        client.write("and more")
+        client.flushNow()
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.text == "413")
+        #expect(probe.failure == .reset)
+    }
+
     @Test(arguments: [false, true]) @Reactor
     func `a hundred megabytes pass a slow reader`(pauses: Bool) async throws {
         let total = 100_000_000

@@ -29,7 +29,7 @@ import Transport
         var count = 0
         let timer = LoopTimer(loop: loop) { count += 1 }
         let start = loop.now
-        for _ in 0..<100_000 { timer.arm(after: .seconds(2)) }
+        for _ in 0..<10_000 { timer.arm(after: .seconds(2)) }
         try await loop.sleep(for: .milliseconds(50))
         timer.arm(after: .seconds(2))
         try #require(count == 0, "this machine is too slow for the test")

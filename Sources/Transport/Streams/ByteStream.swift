@@ -144,6 +144,8 @@ package final class ByteStream: EventSource {
             if phase == .open, unsafe ssl != nil { beginHandshake() }
             do throws(SystemError) { try loop.register(self) } catch { throw StreamFailure(error) }
         } catch {
+            // No byte passes a stream that could not be secured.
+            phase = .idle
             startFailure = error
             loop.atEndOfTurn(self)
         }
@@ -179,6 +181,12 @@ package final class ByteStream: EventSource {
     override func turnEnded() {
         if let failure = startFailure {
             startFailure = nil
+            // A peer that answers early and closes makes our write fail before its answer was read.
+            if phase == .open, !isReadingPaused {
+                outbound.removeAll()
+                mayRead = true
+                readAvailable()
+            }
             return fail(failure)
         }
         guard phase == .open else { return }
