@@ -28,7 +28,9 @@ package final class TokenAuthority: Sendable {
         self.issuers = issuers
     }
 
-    /// Verifies a token's text. Costs a signature check: cache it, and cap how many run in a turn of the loop.
+    /// Verifies a token's text.
+    ///
+    /// Costs a signature check: cache it, and cap how many run in a turn of the loop.
     package func verify(
         _ text: Span<UInt8>,
         as use: TokenUse,

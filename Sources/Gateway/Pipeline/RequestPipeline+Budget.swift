@@ -8,7 +8,7 @@ import Telemetry
 import Transport
 
 extension RequestPipeline: WindowReceiver {
-    /// Is there budget left in every window?
+    /// Asks whether there is budget left in every window.
     func spendBudget(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route, !route.rules.isEmpty else { return .proceed }
         switch exchange.budget {

@@ -9,7 +9,7 @@ import Telemetry
 import Transport
 
 extension RequestPipeline {
-    /// Which app does the request speak for?
+    /// Finds the app that the request speaks for.
     func identifyApp(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route, case .restricted = route.settings.access else { return .proceed }
         let naming = AppNaming.of(
@@ -70,7 +70,7 @@ extension RequestPipeline {
         worker.state.keyUses.note(key) { client.noteworthyNetwork }
     }
 
-    /// May this request speak for that app?
+    /// Asks whether the request may speak for that app.
     func checkCredential(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route else { return .proceed }
         let judgement = CredentialTable.judge(

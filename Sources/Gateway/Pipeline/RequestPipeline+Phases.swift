@@ -9,7 +9,7 @@ import Store
 import Transport
 
 extension RequestPipeline {
-    /// Which route do host, path and method name?
+    /// Finds the route that host, path and method name.
     func matchRoute(_ exchange: Exchange) -> Step {
         if let port = exchange.facts.connection?.redirectPort { return redirect(exchange, to: port) }
         let snapshot = worker.snapshot
@@ -69,7 +69,7 @@ extension RequestPipeline {
         return .answered
     }
 
-    /// Is this a preflight? It is answered before any credential is asked for (B01 to B04).
+    /// Answers a preflight before any credential is asked for (B01 to B04).
     func answerPreflight(_ exchange: Exchange) -> Step {
         guard exchange.isPreflight, let route = exchange.facts.route, let policy = route.settings.cors,
             case .restricted(let rules) = route.settings.access
@@ -91,7 +91,7 @@ extension RequestPipeline {
         return PreflightPhase.answer(exchange, policy, isListed: false, self)
     }
 
-    /// Is the address allowed here, and has it failed too often?
+    /// Asks whether the address is allowed here, and whether it has failed too often.
     func guardClient(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route else { return .proceed }
         if !route.admits(exchange.facts.client) {

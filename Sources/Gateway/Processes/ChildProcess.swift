@@ -67,7 +67,8 @@ enum ChildProcess {
         return places.first { unsafe access($0, X_OK) == 0 }
     }
 
-    /// No registers: a dump of them shows memory, and so secrets. Without the program nothing is written; the runtime
+    /// Without registers, because a dump of them shows memory and so secrets.
+    /// Without the program nothing is written; the runtime
     /// would complain about that in every child.
     private static func backtraceSettings() -> String {
         guard let backtracer = backtracer() else { return "enable=no" }

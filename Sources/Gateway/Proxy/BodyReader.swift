@@ -2,8 +2,10 @@
 // Licensed under the Apache License, Version 2.0.
 
 import HTTP
+import Transport
 
 /// Reads the body of one message after another by the framing its head decided.
+@Reactor
 struct BodyReader: ~Copyable {
     private enum Mode {
         case length, chunked, untilClose
@@ -19,12 +21,14 @@ struct BodyReader: ~Copyable {
 
     private var mode = Mode.length
     private var remaining: UInt64 = 0
-    private var decoder: ChunkedDecoder
+    private let limits: ParserLimits
+    /// Made for the first chunked body: most connections never see one.
+    private var chunks: ChunkedBody?
     /// Whether nothing of the body is owed any more.
     private(set) var isComplete = true
 
     init(limits: ParserLimits) {
-        decoder = ChunkedDecoder(limits: limits)
+        self.limits = limits
     }
 
     /// Whether only the end of the connection ends the body.
@@ -32,18 +36,22 @@ struct BodyReader: ~Copyable {
 
     /// The trailer fields of a chunked body that is complete.
     var trailers: FieldTable {
-        _read { yield decoder.trailers }
+        _read {
+            let body = mode == .chunked ? chunks ?? ChunkedBody.none : ChunkedBody.none
+            yield body.decoder.trailers
+        }
     }
 
     mutating func begin(_ framing: MessageFraming) {
         isComplete = !framing.hasBody
-        decoder.reset()
         switch framing {
         case .none: mode = .length
         case .length(let length):
             mode = .length
             remaining = length
-        case .chunked: mode = .chunked
+        case .chunked:
+            mode = .chunked
+            if let chunks { chunks.decoder.reset() } else { chunks = ChunkedBody(limits: limits) }
         case .untilClose: mode = .untilClose
         }
     }
@@ -59,7 +67,8 @@ struct BodyReader: ~Copyable {
         case .untilClose:
             return Step(data: 0..<bytes.count, consumed: bytes.count)
         case .chunked:
-            switch try decoder.next(bytes) {
+            guard let chunks else { throw .malformedChunkSize }
+            switch try chunks.decoder.next(bytes) {
             case .data(let range, let consumed):
                 return Step(data: range, consumed: consumed)
             case .needMore(let consumed):
@@ -69,5 +78,18 @@ struct BodyReader: ~Copyable {
                 return Step(data: nil, consumed: consumed)
             }
         }
+    }
+}
+
+/// A chunked body's decoder, apart from the connection that owns it.
+@Reactor
+private final class ChunkedBody {
+    var decoder: ChunkedDecoder
+
+    /// Stands for a body without trailers.
+    static let none = ChunkedBody(limits: ParserLimits())
+
+    init(limits: ParserLimits) {
+        decoder = ChunkedDecoder(limits: limits)
     }
 }

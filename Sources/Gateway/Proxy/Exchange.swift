@@ -17,7 +17,9 @@ import Transport
 /// said by `stage`.
 @Reactor
 final class Exchange {
-    /// Where the exchange stands. Each stage names what is still owed.
+    /// Where the exchange stands.
+    ///
+    /// Each stage names what is still owed.
     enum Stage {
         /// In the free list.
         case idle
@@ -149,7 +151,9 @@ final class Exchange {
         worker.pipeline.refuse(self, violation)
     }
 
-    /// The client went away, or broke its own framing. Nothing more is sent to it.
+    /// The client went away, or broke its own framing.
+    ///
+    /// Nothing more is sent to it.
     func clientGone(_ reason: ClientFailure) {
         guard stage != .finished, stage != .idle else { return }
         facts.clientFailure = reason

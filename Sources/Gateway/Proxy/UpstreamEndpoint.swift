@@ -15,7 +15,9 @@ final class UpstreamEndpoint {
     private var idle: [UpstreamConnection] = []
     /// Connections that exist in any state.
     private(set) var connectionCount = 0
-    /// What the name resolved to; empty until the first answer. A literal or a Unix path has its address from the start.
+    /// What the name resolved to; empty until the first answer.
+    ///
+    /// A literal or a Unix path has its address from the start.
     var addresses: [SocketAddress]
     /// The `Host` of requests where the route does not keep the client's.
     let authority: [UInt8]

@@ -34,11 +34,6 @@ package final class Worker {
     private var ended: [Exchange] = []
     private lazy var turnEnd = TurnEnd(loop: loop) { [unowned self] in turnEnded() }
     private let drainTimer: LoopTimer
-    /// Looks for a quiet moment to give memory back.
-    private lazy var quietTimer = LoopTimer(loop: loop) { [unowned self] in lookForQuiet() }
-    private var exchangesEnded = 0
-    private var exchangesSeen = -1
-    private var owesTrim = false
 
     /// A worker that serves `configuration`; throws what keeps it from being served.
     package init(
@@ -82,7 +77,6 @@ package final class Worker {
         for (index, sockets) in environment.listeners.enumerated() {
             accept(on: sockets.own(environment.index), listener: index)
         }
-        quietTimer.arm(after: Self.quietInterval)
         environment.serving()
     }
 
@@ -179,21 +173,6 @@ package final class Worker {
         if connections.count == 0 { turnEnd.enlist() }
     }
 
-    /// Handshakes and idle connections leave free memory scattered over pages: once nothing has ended for a quarter of a
-    /// second after something did, it goes back to the kernel.
-    private func lookForQuiet() {
-        if exchangesEnded != exchangesSeen {
-            exchangesSeen = exchangesEnded
-            owesTrim = true
-        } else if owesTrim, metrics.inFlight.value == 0 {
-            owesTrim = false
-            FreeMemory.giveBack()
-        }
-        quietTimer.arm(after: Self.quietInterval)
-    }
-
-    private static let quietInterval: Duration = .milliseconds(250)
-
     /// Whether one more client connection may be opened.
     var hasRoom: Bool { connections.count < snapshot.settings.connections.perWorker }
 
@@ -209,7 +188,6 @@ package final class Worker {
     /// Takes an exchange back; it is made new when the turn ends.
     func recycle(_ exchange: Exchange) {
         ended.append(exchange)
-        exchangesEnded &+= 1
         turnEnd.enlist()
     }
 

@@ -4,7 +4,9 @@
 import Buffers
 import Transport
 
-/// Has an embedded Redis sync to disk exactly while registry changes are under way. Isolated to the Reactor.
+/// Has an embedded Redis sync to disk exactly while registry changes are under way.
+///
+/// Isolated to the Reactor.
 ///
 /// A change must outlive a power cut once it is answered; a window need not, and a sync for each costs more CPU than the
 /// window itself. Redis starts with `appendfsync always`; between changes it is `everysec`, which a killed process

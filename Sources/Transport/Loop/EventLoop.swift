@@ -30,7 +30,10 @@ package final class EventLoop {
     private static let eventsPerTurn: CInt = 256
     /// So many released connections leave about 15 MB of holes in the heap: worth the 3-7 ms that a trim takes.
     private static let releasesPerTrim = 512
-    private static let trimDelay = Duration.seconds(15)
+    /// So long after the last of them: while connections still go idle, the holes are used again.
+    private static let trimDelay = Duration.milliseconds(400)
+    /// Connections that come and go without a pause must not put the trim off for ever.
+    private static let mostReleases = 16_384
     /// A task that never waits must not keep sockets waiting for ever.
     private static let jobsPerTurn = 4096
 
@@ -126,7 +129,7 @@ package final class EventLoop {
                 ThisProcess.trimHeap()
             }
         }
-        if !timer.isArmed { timer.arm(after: Self.trimDelay) }
+        if !timer.isArmed || releases < Self.mostReleases { timer.arm(after: Self.trimDelay) }
     }
 
     private func control(_ operation: CInt, _ source: EventSource, _ interest: UInt32) throws(SystemError) {
