@@ -67,9 +67,9 @@ enum ChildProcess {
         return places.first { unsafe access($0, X_OK) == 0 }
     }
 
-    /// Without registers, because a dump of them shows memory and so secrets.
-    /// Without the program nothing is written; the runtime
-    /// would complain about that in every child.
+    /// What crash reports show: no registers, because a dump of them shows memory and so secrets.
+    ///
+    /// Without the program nothing is written; the runtime would complain about that in every child.
     private static func backtraceSettings() -> String {
         guard let backtracer = backtracer() else { return "enable=no" }
         return "enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,sanitize=yes,limit=32,"
