@@ -39,10 +39,12 @@ import Transport
         connection.close()
     }
 
-    @Test @Reactor func `our user cannot wipe or reconfigure it`() async throws {
+    @Test @Reactor func `our user cannot wipe it, stop it or write its configuration`() async throws {
         let server = try await RedisServer.launched()
         let connection = try await server.connected()
-        for command in [["FLUSHALL"], ["CONFIG", "SET", "appendonly", "no"], ["DEBUG", "SLEEP", "0"], ["KEYS", "*"]] {
+        for command in [
+            ["FLUSHALL"], ["CONFIG", "REWRITE"], ["SHUTDOWN", "NOSAVE"], ["DEBUG", "SLEEP", "0"], ["KEYS", "*"],
+        ] {
             await #expect(throws: StoreError.refused("")) {
                 try await connection.call(command.map { RedisArgument.text($0) })
             }
