@@ -53,6 +53,25 @@ import Transport
         connection.close()
     }
 
+    @Test @Reactor func `it syncs every write while a change is under way, and once a second otherwise`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        let sync = ChangeSync(connection: connection)
+        func policy() async throws -> String? {
+            try await connection.call(["CONFIG", "GET", "appendfsync"]).elements?.last?.text
+        }
+        sync.relax()
+        #expect(try await policy() == "everysec")
+        try await sync.begin(within: .seconds(1))
+        try await sync.begin(within: .seconds(1))
+        #expect(try await policy() == "always")
+        sync.end()
+        #expect(try await policy() == "always", "the other change is still under way")
+        sync.end()
+        #expect(try await policy() == "everysec")
+        connection.close()
+    }
+
     @Test @Reactor func `a running server is found again, a dead one is not`() async throws {
         let server = try await RedisServer.launched()
         let again = try EmbeddedRedis(preparing: server.embedded.directory)
