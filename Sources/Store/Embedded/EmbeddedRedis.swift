@@ -8,8 +8,8 @@ package import Glibc
 /// The private Redis of a gateway: its folder, its configuration and how to reach it.
 ///
 /// Made by the supervisor before it spawns `arguments`; workers get the endpoint from the same folder. No TCP port, a
-/// socket of mode 600 in a folder of mode 700, one ACL user with a random password, every write on disk before its
-/// answer, no eviction.
+/// socket of mode 600 in a folder of mode 700, one ACL user with a random password, no eviction. Registry changes
+/// are on disk before their answer (`ChangeSync`), everything else within a second.
 package struct EmbeddedRedis: Sendable {
     /// The absolute path of the folder.
     package let directory: String
