@@ -34,5 +34,4 @@ package struct CertificateSettings: Sendable, Hashable {
 /// A protocol that ALPN may agree on.
 package enum ApplicationProtocol: String, Sendable, CaseIterable {
     case http11 = "http/1.1"
-    case http2 = "h2"
 }

@@ -191,12 +191,6 @@ package final class Worker {
         turnEnd.enlist()
     }
 
-    /// An exchange that never began.
-    func giveBack(_ exchange: Exchange) {
-        exchange.reset()
-        free.append(exchange)
-    }
-
     /// The access log has a line to write when the turn ends.
     func logWritten() { turnEnd.enlist() }
 

@@ -1,2 +1,0 @@
-// Copyright (c) the Sallyport authors.
-// Licensed under the Apache License, Version 2.0.
