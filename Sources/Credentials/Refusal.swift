@@ -73,6 +73,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case routeNotFound = "route_not_found"
     case misdirectedRequest = "misdirected_request"
     case badRequest = "bad_request"
+    case methodNotAllowed = "method_not_allowed"
     case payloadTooLarge = "payload_too_large"
     case upstreamUnreachable = "upstream_unreachable"
     case upstreamTimeout = "upstream_timeout"
@@ -87,6 +88,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
         case .missingOrganization, .ambiguousCredentials, .badRequest: 400
         case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow: 403
         case .appNotFound, .routeNotFound: 404
+        case .methodNotAllowed: 405
         case .payloadTooLarge: 413
         case .misdirectedRequest: 421
         case .rateLimited, .tooManyFailures: 429

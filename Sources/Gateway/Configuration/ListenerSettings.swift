@@ -5,6 +5,8 @@
 package struct ListenerSettings: Sendable, Equatable {
     package var address: ConfiguredAddress
     package var traffic: ListenerTraffic
+    /// The families of endpoints that the gateway answers here itself.
+    package var serves: [EndpointGroup] = []
 }
 
 /// What a listener does with what arrives.

@@ -79,7 +79,8 @@ package enum DialectTable {
         case .appCredentialsRequired, .appTokenInvalid, .invalidRunToken, .invalidApp, .appRevoked,
             .missingOrganization, .appNotFound, .organizationNotAllowed, .originNotAllowed, .clientNotAllowed,
             .trustTooLow, .personTokenRequired, .personTokenInvalid, .ambiguousCredentials, .rateLimited,
-            .tooManyFailures, .routeNotFound, .misdirectedRequest, .badRequest, .payloadTooLarge:
+            .tooManyFailures, .routeNotFound, .misdirectedRequest, .badRequest, .methodNotAllowed,
+            .payloadTooLarge:
             nil
         }
     }

@@ -27,7 +27,7 @@ enum GRPCAnswer {
         case .appNotFound: 5
         case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow: 7
         case .rateLimited, .tooManyFailures, .payloadTooLarge: 8
-        case .routeNotFound: 12
+        case .routeNotFound, .methodNotAllowed: 12
         case .stateUnavailable, .upstreamUnreachable, .upstreamInvalid: 14
         case .appCredentialsRequired, .appTokenInvalid, .invalidRunToken, .invalidApp, .appRevoked,
             .personTokenRequired, .personTokenInvalid:

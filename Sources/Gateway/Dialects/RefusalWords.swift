@@ -45,6 +45,7 @@ struct RefusalWords: Equatable {
         case .routeNotFound: "No route takes this request."
         case .misdirectedRequest: "This host is not served on this connection."
         case .badRequest: "The request is malformed."
+        case .methodNotAllowed: "This endpoint does not take that method."
         case .payloadTooLarge: "The body is too large."
         case .upstreamUnreachable: "The service behind the gateway cannot be reached."
         case .upstreamTimeout: "The service behind the gateway did not answer in time."

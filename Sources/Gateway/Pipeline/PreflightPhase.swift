@@ -30,7 +30,7 @@ enum PreflightPhase {
         case .refused:
             return pipeline.refuse(
                 exchange,
-                .unlisted(origin: origin, dialect: exchange.facts.route?.settings.dialect ?? .offlineid),
+                .unlisted(origin: origin, dialect: exchange.facts.dialect),
                 outcome: .preflight
             )
         }

@@ -13,7 +13,7 @@ enum RefusalAnswer {
     static func make(_ refusal: Refusal, _ exchange: Exchange, extra: [HeaderField]) -> LocalAnswer {
         let rendered = DialectTable.render(
             refusal,
-            dialect: exchange.facts.route?.settings.dialect ?? .offlineid,
+            dialect: exchange.facts.dialect,
             request: request(of: exchange)
         )
         let origin = exchange.request.fields.contains(.origin) ? exchange.request.text(of: .origin) : nil

@@ -24,6 +24,7 @@ extension RequestPipeline {
         guard exchange.request.upgrade != .unsupported else {
             return refuse(exchange, Refusal(.badRequest, reason: "upgrade_not_supported"))
         }
+        if matchLocally(exchange) { return .proceed }
         guard let route = snapshot.route(of: exchange) else {
             return refuse(exchange, Refusal(.routeNotFound))
         }
@@ -71,6 +72,9 @@ extension RequestPipeline {
 
     /// Answers a preflight before any credential is asked for (B01 to B04).
     func answerPreflight(_ exchange: Exchange) -> Step {
+        if let match = exchange.facts.local {
+            return exchange.isPreflight ? answerLocalPreflight(exchange, match) : .proceed
+        }
         guard exchange.isPreflight, let route = exchange.facts.route, let policy = route.settings.cors,
             case .restricted(let rules) = route.settings.access
         else { return .proceed }
@@ -93,11 +97,12 @@ extension RequestPipeline {
 
     /// Asks whether the address is allowed here, and whether it has failed too often.
     func guardClient(_ exchange: Exchange) -> Step {
-        guard let route = exchange.facts.route else { return .proceed }
-        if !route.admits(exchange.facts.client) {
+        if let route = exchange.facts.route, !route.admits(exchange.facts.client) {
             return refuse(exchange, Refusal(.clientNotAllowed))
         }
-        if route.settings.access != .open, let wait = failures.exhausted(exchange.facts.client, at: worker.loop.now) {
+        if exchange.facts.route?.settings.access != .open,
+            let wait = failures.exhausted(exchange.facts.client, at: worker.loop.now)
+        {
             return refuse(exchange, Refusal(.tooManyFailures, retryAfter: wait))
         }
         return .proceed

@@ -18,7 +18,9 @@ import Transport
 final class RequestPipeline {
     /// The questions, in the order they are asked.
     enum Phase {
-        case matchRoute, answerPreflight, guardClient, identifyApp, checkCredential, spendBudget, forward
+        case matchRoute, answerPreflight, guardClient, gatherBody, answerLocally, identifyApp, checkCredential,
+            spendBudget
+        case forward
     }
 
     /// What a phase decided.
@@ -54,6 +56,12 @@ final class RequestPipeline {
                 next = .guardClient
             case .guardClient:
                 step = guardClient(exchange)
+                next = exchange.facts.local == nil ? .identifyApp : .gatherBody
+            case .gatherBody:
+                step = gatherBody(exchange)
+                next = .answerLocally
+            case .answerLocally:
+                step = answerLocally(exchange)
                 next = .identifyApp
             case .identifyApp:
                 step = identifyApp(exchange)
@@ -117,6 +125,11 @@ final class RequestPipeline {
     func bodyTooLarge(_ exchange: Exchange) {
         guard let route = exchange.facts.route else { return }
         _ = refuse(exchange, route.bodyTooLarge)
+    }
+
+    /// The body outgrew what its reader takes.
+    func gatheredTooMuch(_ exchange: Exchange, most: Int) {
+        _ = bodyTooLong(exchange, most: most)
     }
 
     /// Answers a malformed request.

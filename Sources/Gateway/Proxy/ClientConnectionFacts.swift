@@ -16,18 +16,21 @@ final class ClientConnectionFacts {
     var session: TLSSessionFacts?
     /// Set on a listener that only redirects to https.
     let redirectPort: UInt16?
+    /// The endpoints that the listener serves itself; nil: none.
+    let endpoints: LocalEndpointTable?
     /// `X-Forwarded-For` and `-Proto` for the upstream when the peer is the client itself.
     let forwardedFields: [UInt8]
 
     /// The address of a connection without one: a Unix socket's peer.
     nonisolated static let nobody = IPAddress(v6High: 0, low: 0)
 
-    init(peer: IPAddress, isTrustedProxy: Bool, isTLS: Bool, redirectPort: UInt16?) {
+    init(peer: IPAddress, isTrustedProxy: Bool, isTLS: Bool, redirectPort: UInt16?, endpoints: LocalEndpointTable?) {
         self.peer = peer
         self.peerText = peer.description
         self.isTrustedProxy = isTrustedProxy
         self.isTLS = isTLS
         self.redirectPort = redirectPort
+        self.endpoints = endpoints
         let scheme = isTLS ? "https" : "http"
         self.forwardedFields = Array("X-Forwarded-For: \(peerText)\r\nX-Forwarded-Proto: \(scheme)\r\n".utf8)
     }

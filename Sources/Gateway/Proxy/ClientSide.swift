@@ -15,6 +15,8 @@ protocol ClientSide: AnyObject {
     func readBody()
     /// The exchange takes no more body bytes for the moment.
     func pauseBody()
+    /// Tells a client that waits for it to send its body (RFC 9110 10.1.1).
+    func sendContinue()
     /// Relays the interim answer in `exchange.response`.
     func sendInterim(_ exchange: Exchange)
     /// Relays the head in `exchange.response` with the exchange's edits; the body's framing is this side's own.

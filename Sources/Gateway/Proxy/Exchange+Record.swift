@@ -15,7 +15,7 @@ extension Exchange {
         metrics.inFlight.add(-1)
         metrics.receivedBytes.increment(by: UInt64(facts.bytesIn))
         metrics.sentBytes.increment(by: UInt64(facts.bytesOut))
-        let counters = facts.route?.metrics ?? worker.snapshot.unrouted
+        let counters = facts.route?.metrics ?? (facts.local == nil ? worker.snapshot.unrouted : worker.snapshot.local)
         counters.count(facts.outcome, status: facts.status)
         counters.duration.record(nanoseconds: UInt64(total) * 1000)
 
@@ -33,7 +33,7 @@ extension Exchange {
             entry.credential = admission.kind.rawValue
             entry.trust = admission.trust?.rawValue
         }
-        entry.route = facts.route?.settings.name
+        entry.route = facts.route?.settings.name ?? facts.local.map { "_\($0.endpoint.group.rawValue)" }
         entry.upstream = facts.upstreamLabel
         entry.client = facts.clientText ?? facts.connection?.peerText ?? ""
         entry.status = facts.status

@@ -44,6 +44,8 @@ final class Exchange {
 
     var request = RequestHead()
     private(set) var requestIsComplete = false
+    /// The body, where somebody reads it whole before the request goes on.
+    private var gathered: GatheredBody?
 
     var response = ResponseHead()
 
@@ -125,6 +127,28 @@ final class Exchange {
     /// Redis counted, or says why not.
     func budgetAnswered(_ failure: StoreError?) { budget = .answered(failure) }
 
+    // MARK: A body read whole
+
+    /// Whether the body is being, or has been, read whole before the request goes on.
+    var isGathering: Bool { gathered != nil }
+
+    /// The body that was read whole; empty when nobody asked for it.
+    var gatheredBody: [UInt8] { gathered?.bytes ?? [] }
+
+    /// Takes the body into memory; the present phase runs again when it is complete.
+    func gatherBody(atMost most: Int) {
+        gathered = GatheredBody(most: most)
+        if request.expectsContinue { client?.sendContinue() }
+        client?.readBody()
+    }
+
+    /// The very bytes that were read go to the upstream; trailers of a body read whole are not kept.
+    private func sendGathered(on connection: UpstreamConnection) {
+        guard let gathered else { return }
+        if !gathered.bytes.isEmpty { connection.sendBody(gathered.bytes.span) }
+        gathered.withTrailers { connection.endBody(self, trailers: $0) }
+    }
+
     // MARK: The client's side
 
     /// Part of the request's body; only while `readBody` is in force.
@@ -132,6 +156,10 @@ final class Exchange {
         facts.bytesIn &+= bytes.count
         if let route = facts.route, facts.bytesIn > route.settings.body.bytes {
             return worker.pipeline.bodyTooLarge(self)
+        }
+        if let gathered {
+            guard gathered.append(bytes) else { return worker.pipeline.gatheredTooMuch(self, most: gathered.most) }
+            return
         }
         guard let upstream else { return }
         upstream.sendBody(bytes)
@@ -141,6 +169,7 @@ final class Exchange {
     /// The request's body is complete.
     func requestBodyEnded(trailers: borrowing FieldTable) {
         requestIsComplete = true
+        if gathered != nil, stage == .judging { return worker.pipeline.advance(self) }
         upstream?.endBody(self, trailers: trailers)
     }
 
@@ -189,6 +218,7 @@ final class Exchange {
         triedEndpoint = connection.endpoint
         facts.upstreamLabel = connection.endpoint.settings.text
         connection.sendHead(self)
+        sendGathered(on: connection)
         if !requestIsComplete { client.readBody() }
     }
 
@@ -300,6 +330,7 @@ final class Exchange {
         triedEndpoint = nil
         attempts = 0
         requestIsComplete = false
+        gathered = nil
         request.reset()
         response.reset()
         facts = ExchangeFacts()

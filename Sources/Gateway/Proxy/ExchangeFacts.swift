@@ -10,6 +10,8 @@ import Transport
 struct ExchangeFacts {
     var connection: ClientConnectionFacts?
     var route: Route?
+    /// The endpoint of the gateway's own that the request is for; then there is no route.
+    var local: LocalMatch?
     var phase = RequestPipeline.Phase.matchRoute
     /// The path as it is forwarded, where the route's policy brought it to another form.
     var rewrittenPath: [UInt8]?
@@ -48,6 +50,9 @@ struct ExchangeFacts {
     var upstreamLabel: String?
     var upstreamFailure: UpstreamFailure?
     var clientFailure: ClientFailure?
+
+    /// The dialect that refusals speak; before a place is known, the neutral shape of dialect A.
+    var dialect: Dialect { route?.settings.dialect ?? local?.endpoint.group.dialect ?? .offlineid }
 
     /// The pool the route forwards to.
     var upstreamPool: UpstreamPool? { route?.pool }

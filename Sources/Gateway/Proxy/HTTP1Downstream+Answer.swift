@@ -8,6 +8,11 @@ import Transport
 extension HTTP1Downstream {
     var isCongested: Bool { stream.isCongested }
 
+    func sendContinue() {
+        stream.outbound.append("HTTP/1.1 100 Continue\r\n\r\n")
+        stream.outboundAppended()
+    }
+
     func sendInterim(_ exchange: Exchange) {
         // RFC 9110 15.2: an HTTP/1.0 client gets no interim answers.
         guard exchange.request.version >= .http11 else { return }

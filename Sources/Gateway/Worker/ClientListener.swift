@@ -37,7 +37,8 @@ final class ClientListener: ConnectionTaker {
             peer: address,
             isTrustedProxy: worker.snapshot.trustedProxies.contains { $0.contains(address) },
             isTLS: tls != nil,
-            redirectPort: redirectPort
+            redirectPort: redirectPort,
+            endpoints: worker.snapshot.endpoints[index]
         )
         let stream = ByteStream(loop: worker.loop, accepted: connection, tls: tls, limits: worker.snapshot.streamLimits)
         let downstream = HTTP1Downstream(stream: stream, facts: facts, worker: worker)

@@ -21,6 +21,10 @@ final class GatewaySnapshot {
     let streamLimits: StreamLimits
     /// The TLS set-up of each listener, in the order of the configuration; nil for clear text.
     let tls: [TLSServerContext?]
+    /// The endpoints that each listener serves itself, in the order of the configuration; nil: none.
+    let endpoints: [LocalEndpointTable?]
+    /// Counts requests to the gateway's own endpoints.
+    let local: RouteMetrics
     /// Counts requests that no route matched.
     let unrouted: RouteMetrics
 
@@ -49,6 +53,8 @@ final class GatewaySnapshot {
                 Route(route, pool: pools[route.upstream], metrics: RouteMetrics(route: route.name, slot: slot))
             }
         )
+        self.local = RouteMetrics(route: "_local", slot: slot)
+        self.endpoints = settings.listeners.map { $0.serves.isEmpty ? nil : LocalEndpointTable(serving: $0.serves) }
         self.unrouted = RouteMetrics(route: "_none", slot: slot)
         self.parserLimits = ParserLimits(settings.http)
         var streamLimits = StreamLimits()

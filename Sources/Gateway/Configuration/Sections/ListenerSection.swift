@@ -18,15 +18,23 @@ enum ListenerSection {
         "Without `tls`: answers everything with 308 to https on this port."
     )
 
-    static let schema = SectionSchema("listeners[]", [address.row, tls.row, redirect.row])
+    static let serves = Setting(
+        "serves",
+        ValueKind<[EndpointGroup]>.list(of: .choice),
+        .standard([]),
+        "The endpoints that the gateway answers here itself: the sign-in of a dialect, the published `keys`."
+    )
+
+    static let schema = SectionSchema("listeners[]", [address.row, tls.row, redirect.row, serves.row])
 
     static let kind = ValueKind<ListenerSettings>.section(schema) { section in
         let tls = section.value(tls)
         let redirect = section.value(redirect)
+        let serves = section.value(serves)
         if section.has("tls"), section.has("redirect") {
             section.report("a listener with tls cannot redirect to https", at: "redirect")
         }
-        guard let address = section.value(address) else { return nil }
+        guard let address = section.value(address), let serves else { return nil }
         let traffic: ListenerTraffic =
             if let tls {
                 .tls(tls)
@@ -35,7 +43,7 @@ enum ListenerSection {
             } else {
                 .clear
             }
-        return ListenerSettings(address: address.value, traffic: traffic)
+        return ListenerSettings(address: address.value, traffic: traffic, serves: serves)
     }
 }
 
