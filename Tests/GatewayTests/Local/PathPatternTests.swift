@@ -10,7 +10,9 @@ import Testing
 
     @Test func `parameters are the segments in their places`() {
         #expect(
-            pattern.parameters(of: "/v1/apps/app_1/security/devices/dev-2/revoke") == ["app": "app_1", "device": "dev-2"]
+            pattern.parameters(of: "/v1/apps/app_1/security/devices/dev-2/revoke") == [
+                "app": "app_1", "device": "dev-2",
+            ]
         )
     }
 
