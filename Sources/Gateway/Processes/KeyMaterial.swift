@@ -32,6 +32,15 @@ package struct KeyMaterial: Sendable {
         }
     }
 
+    /// What opens and seals what Redis keeps.
+    package func sealing() throws(ProcessFault) -> SealingRing {
+        do {
+            return try SealingRing(seals)
+        } catch {
+            throw ProcessFault("the sealing keys cannot be used: \(error)")
+        }
+    }
+
     private static func keys(
         _ configured: ConfiguredSecret?,
         else path: String

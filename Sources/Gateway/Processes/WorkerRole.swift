@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Attestation
+import Credentials
 import Crypto
 import Glibc
 import Store
@@ -89,13 +91,31 @@ final class WorkerRole {
                 environment,
                 configuration: configuration,
                 state: state,
+                proofs: try Self.proofs(state.deviceKeys, try keys.sealing()),
                 loop: loop,
                 pool: BlockingPool(threads: 2),
                 tickets: tickets,
                 seed: UInt32.random(in: .min ... .max)
             )
+        } catch let problem as SnapshotProblem {
+            throw ProcessFault(problem.message)
+        } catch let fault as ProcessFault {
+            throw fault
         } catch {
-            throw ProcessFault(error.message)
+            throw ProcessFault("\(error)")
+        }
+    }
+
+    private static func proofs(_ keys: DeviceKeyStore, _ seals: SealingRing) throws(ProcessFault) -> ProofJudge {
+        do {
+            return ProofJudge(
+                bundle: try .builtIn(),
+                keys: keys,
+                pool: BlockingPool(threads: 1),
+                setting: .init(seals: seals, environments: [.production, .development])
+            )
+        } catch {
+            throw ProcessFault("the program's trust bundle does not read: \(error)")
         }
     }
 

@@ -20,6 +20,8 @@ package final class Worker {
     let metrics: WorkerMetrics
     let state: WorkerState
     let estimates: BudgetEstimates
+    /// Judges native proofs.
+    let proofs: ProofJudge
     private(set) lazy var pipeline = RequestPipeline(worker: self)
     private(set) var isDraining = false
     let date = DateField()
@@ -40,6 +42,7 @@ package final class Worker {
         _ environment: WorkerEnvironment,
         configuration: Configuration,
         state: WorkerState,
+        proofs: ProofJudge,
         loop: EventLoop,
         pool: BlockingPool,
         tickets: TicketKeys,
@@ -48,6 +51,7 @@ package final class Worker {
         self.environment = environment
         self.loop = loop
         self.state = state
+        self.proofs = proofs
         self.estimates = BudgetEstimates(
             loop: loop,
             workers: max(1, environment.listeners.first?.descriptors.count ?? 1)

@@ -14,6 +14,7 @@ package final class WorkerState {
     package let revocations: Revocations
     package let windows: WindowStore
     package let keyUses: KeyUseRecorder
+    package let deviceKeys: DeviceKeyStore
     package let peppers: PepperRing
     private let connection: RedisConnection
     private let stream: RedisConnection
@@ -39,6 +40,7 @@ package final class WorkerState {
         revocations = Revocations(loop: loop)
         windows = WindowStore(connection: connection)
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
+        deviceKeys = DeviceKeyStore(connection: connection)
         feed = ChangeFeed(
             loop: loop,
             stream: stream,

@@ -1,0 +1,78 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Attestation
+package import Credentials
+
+/// A native proof as a client sent it, whatever the dialect called its parts.
+package enum Proof: Sendable {
+    /// A new App Attest key: its id and the attestation object, both in base64 of either alphabet.
+    case appleAttestation(keyID: String, object: String)
+    /// A signature of a registered App Attest key: its id and the assertion, both in base64 of either alphabet.
+    case appleAssertion(keyID: String, object: String)
+    /// An Android key attestation: DER certificates in base64, leaf first.
+    case androidKey(chain: [String])
+    /// A classic Play Integrity token.
+    case playToken(String)
+
+    /// How it proves.
+    package var method: ProofMethod {
+        switch self {
+        case .appleAttestation, .appleAssertion: .appAttest
+        case .androidKey: .keyAttestation
+        case .playToken: .playIntegrity
+        }
+    }
+}
+
+/// The three ways to prove an app natively.
+package enum ProofMethod: String, Sendable {
+    case appAttest = "app_attest"
+    case keyAttestation = "key_attestation"
+    case playIntegrity = "play_integrity"
+
+    /// The platform whose words for reasons apply.
+    package var platform: AttestationReason.Platform {
+        self == .appAttest ? .ios : .android
+    }
+}
+
+/// What a proof is worth.
+package struct ProofVerdict: Sendable, Equatable {
+    /// `hardware` or `degraded`; `development` where a lab vouched; nil: refused.
+    package let trust: Trust?
+    /// Why trust was lowered or refused, the deciding reason first; empty where nothing was found.
+    package let reasons: [AttestationReason]
+    /// How it was proved.
+    package let method: ProofMethod
+    /// Whether a lab's authority vouched for it: then trust is `development` and the reasons say what the lab played.
+    package let isLab: Bool
+    /// The App Attest key, in lower-case hexadecimal; nil where none was proved.
+    package let deviceKey: String?
+
+    /// A verdict of these parts; `trust` is lowered to `development` where a lab vouched.
+    package init(
+        trust: Trust?,
+        reasons: [AttestationReason] = [],
+        method: ProofMethod,
+        provenance: Provenance? = .vendor,
+        deviceKey: String? = nil
+    ) {
+        let isLab = provenance == .lab
+        self.isLab = isLab
+        self.trust = isLab && trust != nil ? .development : trust
+        self.reasons = reasons
+        self.method = method
+        self.deviceKey = deviceKey
+    }
+
+    /// A refusal for one reason.
+    package static func refused(_ reason: AttestationReason, _ method: ProofMethod) -> ProofVerdict {
+        ProofVerdict(trust: nil, reasons: [reason], method: method)
+    }
+
+    /// The deciding reason.
+    package var reason: AttestationReason? {
+        reasons.first
+    }
+}

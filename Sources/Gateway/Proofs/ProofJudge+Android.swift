@@ -1,0 +1,53 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Attestation
+import Credentials
+import Store
+import Transport
+
+extension ProofJudge {
+    /// Judges an Android key attestation.
+    func chainVerdict(_ chain: [String], _ standing: ProofStanding) async -> ProofVerdict {
+        let apps = standing.androidApps
+        guard !apps.isEmpty else { return .refused(.notConfigured, .keyAttestation) }
+        let vendor = anchors
+        let statusList = bundle.statusList
+        let verdict = await pool.run {
+            KeyAttestationVerifier(anchors: standing.anchors(beside: vendor), apps: apps, statusList: statusList)
+                .verdict(onChain: chain, challenges: standing.binding.androidChallenges, at: standing.now)
+        }
+        let trust: Trust? =
+            switch verdict.trust {
+            case .hardware: .hardware
+            case .degraded: .degraded
+            case .refused: nil
+            }
+        return ProofVerdict(
+            trust: trust,
+            reasons: verdict.reasons,
+            method: .keyAttestation,
+            provenance: verdict.provenance
+        )
+    }
+
+    /// Judges a Play Integrity token with the app's own keys, or has Google open it.
+    func tokenVerdict(_ token: String, _ standing: ProofStanding) async -> ProofVerdict {
+        let apps = standing.androidApps
+        guard !apps.isEmpty else { return .refused(.notConfigured, .playIntegrity) }
+        return ProofVerdict(.notConfigured)
+    }
+}
+
+extension ProofVerdict {
+    /// The verdict on a token.
+    init(_ verdict: IntegrityVerdict) {
+        let trust: Trust? =
+            switch verdict.trust {
+            case .pass: .hardware
+            case .degraded: .degraded
+            case .fail: nil
+            }
+        self.init(trust: trust, reasons: verdict.reasons, method: .playIntegrity, provenance: verdict.provenance)
+    }
+}
