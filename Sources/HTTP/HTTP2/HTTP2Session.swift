@@ -22,7 +22,7 @@ package final class HTTP2Session {
     var streams: [Int32: HTTP2Stream] = [:]
     /// The stream looked up last: fields and data come in runs.
     var latest: HTTP2Stream?
-    var spare: [HTTP2Stream] = []
+    private let pool: HTTP2StreamPool
     private var events: [HTTP2Event] = []
     private var nextIndex = 0
     private var block = HeaderBlock()
@@ -38,16 +38,23 @@ package final class HTTP2Session {
     /// Streams we reset ourselves, so that the library's own resets can be told from them.
     var ownResets: Set<Int32> = []
 
-    /// The most streams kept for reuse by one connection.
-    private static let mostSpare = 8
+    private var progress: FrameProgress
+    /// When the header block that is not complete yet began, by the clock of `receive`.
+    package private(set) var blockBeganAt: UInt64?
+    /// Whether the peer has said something whole.
+    package private(set) var hasHeardPeer = false
 
     /// A connection at its start, whose preface is the first thing to send; nil only without memory.
-    package init?(_ role: Role, settings: HTTP2Settings = HTTP2Settings()) {
+    ///
+    /// Sessions that share `pool` share the streams that are over.
+    package init?(_ role: Role, settings: HTTP2Settings = HTTP2Settings(), pool: HTTP2StreamPool = HTTP2StreamPool()) {
         guard let frames = NghttpSession(isServer: role == .server, settings: settings) else { return nil }
         self.role = role
         self.settings = settings
+        self.pool = pool
         self.frames = frames
         budgets = settings.budgets
+        progress = FrameProgress(isServer: role == .server)
         frames.owner = self
     }
 
@@ -56,6 +63,9 @@ package final class HTTP2Session {
     /// Takes all of `bytes`; on a throw send what there is to send and close.
     package func receive(_ bytes: Span<UInt8>, now nanoseconds: UInt64) throws(HTTP2Failure) {
         tick(now: nanoseconds)
+        progress.advance(bytes)
+        if !progress.isInsideBlock { blockBeganAt = nil } else if blockBeganAt == nil { blockBeganAt = now }
+        if !progress.isInsideFrame { hasHeardPeer = true }
         let isWhole = frames.receive(bytes)
         if let flood {
             frames.terminate(.enhanceYourCalm)
@@ -119,7 +129,7 @@ package final class HTTP2Session {
     }
 
     func open(_ id: Int32) -> HTTP2Stream {
-        let stream = spare.popLast() ?? HTTP2Stream()
+        let stream = pool.take()
         stream.id = id
         streams[id] = stream
         latest = stream
@@ -129,13 +139,12 @@ package final class HTTP2Session {
     /// Takes back a closed stream for reuse; its owner forgets it.
     package func recycle(_ stream: HTTP2Stream) {
         precondition(stream.isClosed, "an open stream was handed back")
-        stream.reset()
-        if spare.count < Self.mostSpare { spare.append(stream) }
+        pool.give(stream)
     }
 
     // MARK: Commands of a server
 
-    /// Answers with `status`, the fields of `fields` not skipped, and those of `added`.
+    /// Answers with `status`, the fields of `fields` not skipped, and the field lines of `added`.
     ///
     /// Where `hasBody`, bytes and an end must follow. Nothing happens on a stream that is over.
     package func respond(
@@ -143,7 +152,7 @@ package final class HTTP2Session {
         status: Int,
         fields: borrowing FieldTable,
         skipping skipped: KnownFieldSet,
-        adding added: borrowing FieldTable,
+        adding added: Span<UInt8>,
         hasBody: Bool
     ) {
         precondition(role == .server && status >= 200, "only servers answer, interim heads elsewhere")
@@ -151,7 +160,7 @@ package final class HTTP2Session {
         block.reset()
         block.append(name: ":status", number: status)
         block.append(fields, skipping: skipped)
-        block.append(added, skipping: [])
+        block.append(lines: added)
         if !hasBody { stream.isOutboundEnded = true }
         frames.respond(block, stream: stream.id, hasBody: hasBody)
     }
@@ -173,7 +182,8 @@ package final class HTTP2Session {
 
     // MARK: Commands of a client
 
-    /// Opens a stream with the method of `head` and its fields not skipped; nil when a new connection is needed.
+    /// Opens a stream with the method of `head`, its fields not skipped and the field lines of `added`; nil when a new
+    /// connection is needed.
     ///
     /// `te: trailers` is kept where the client said so, since gRPC asks for it.
     package func request(
@@ -182,7 +192,7 @@ package final class HTTP2Session {
         authority: Span<UInt8>,
         target: Span<UInt8>,
         skipping skipped: KnownFieldSet,
-        adding added: borrowing FieldTable,
+        adding added: Span<UInt8>,
         hasBody: Bool
     ) -> HTTP2Stream? {
         precondition(role == .client, "only clients ask")
@@ -193,7 +203,7 @@ package final class HTTP2Session {
         block.append(name: ":path", value: target)
         block.append(head.fields, skipping: skipped.union([.host]))
         if head.acceptsTrailers { block.append(name: "te", value: "trailers".utf8.span) }
-        block.append(added, skipping: [])
+        block.append(lines: added)
         guard let id = frames.request(block, hasBody: hasBody) else { return nil }
         let stream = open(id)
         stream.method = head.method

@@ -62,17 +62,20 @@ package final class HTTP2Stream {
     /// The bytes handed over for sending that have not left yet.
     package var outboundCount: Int { outbound.count }
 
+    /// A reused stream keeps buffers up to this size: a pool of those that carried a download would hold megabytes.
+    private static let keptCapacity = 8 * 1024
+
     func reset() {
         id = 0
         request.reset()
         response.reset()
-        inbound.removeAll()
+        if inbound.capacity > Self.keptCapacity { inbound.release() } else { inbound.removeAll() }
         trailers.reset()
         hasTrailers = false
         isInboundEnded = false
         isClosed = false
         context = nil
-        outbound.removeAll()
+        if outbound.capacity > Self.keptCapacity { outbound.release() } else { outbound.removeAll() }
         outboundTrailers.reset()
         hasOutboundTrailers = false
         isOutboundEnded = false

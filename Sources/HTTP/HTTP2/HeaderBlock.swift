@@ -53,6 +53,25 @@ struct HeaderBlock: ~Copyable {
         }
     }
 
+    /// Appends fields of our own, given as the lines that HTTP/1.1 would send; nothing that HTTP/2 forbids is among them.
+    mutating func append(lines: Span<UInt8>) {
+        var at = 0
+        while at < lines.count {
+            let start = bytes.count
+            let nameStart = at
+            while at < lines.count, lines[at] != 0x3a {
+                bytes.append(lines[at].asciiLowercased)
+                at &+= 1
+            }
+            let name = lines.extracting(nameStart..<at)
+            let valueStart = min(at &+ 2, lines.count)
+            let end = ByteScan.endOfValue(lines, from: valueStart)
+            let isSensitive = KnownFieldSet.secrets.contains(KnownField(name))
+            append(lines.extracting(valueStart..<end), start, name.count, isSensitive: isSensitive)
+            at = end &+ 2
+        }
+    }
+
     private mutating func append(_ value: Span<UInt8>, _ start: Int, _ nameLength: Int, isSensitive: Bool) {
         bytes.append(value)
         entries.append(

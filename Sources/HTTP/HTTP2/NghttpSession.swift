@@ -246,6 +246,7 @@ private func setCallbacks(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, frameBegan)
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, blockBegan)
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, fieldReceived)
+    unsafe nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks, fieldIgnored)
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameReceived)
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, dataReceived)
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamClosed)
@@ -296,6 +297,20 @@ private func fieldReceived(
     let value = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: value, count: valueLength))
     let isAllowed = owner.fieldReceived(name, value, stream: unsafe frame.pointee.hd.stream_id)
     return isAllowed ? 0 : failure
+}
+
+/// The library would leave the field out of the message, which would then not be the one that was sent.
+private func fieldIgnored(
+    _: OpaquePointer?,
+    _: UnsafePointer<nghttp2_frame>?,
+    _: UnsafePointer<UInt8>?,
+    _: Int,
+    _: UnsafePointer<UInt8>?,
+    _: Int,
+    _: UInt8,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
 }
 
 private func frameReceived(

@@ -84,7 +84,7 @@ struct HTTP2SessionTests {
         pair.onServer = { server, event in
             guard case .head(let stream) = event else { return }
             let none = FieldTable()
-            server.respond(stream, status: 200, fields: none, skipping: [], adding: none, hasBody: true)
+            server.respond(stream, status: 200, fields: none, skipping: [], adding: "".utf8.span, hasBody: true)
             server.write("x".utf8.span, to: stream)
             server.end(stream, trailers: table([("grpc-status", "0"), ("Connection", "close")]), skipping: [])
         }

@@ -77,7 +77,7 @@ final class SessionPair {
             authority: head.authority,
             target: head.target,
             skipping: .neverForwarded,
-            adding: table(fields),
+            adding: fieldLines(fields).span,
             hasBody: hasBody
         )
         return try #require(stream)
@@ -91,7 +91,7 @@ final class SessionPair {
             status: status,
             fields: none,
             skipping: [],
-            adding: table(fields),
+            adding: fieldLines(fields).span,
             hasBody: body != nil
         )
         guard let body else { return }
@@ -123,6 +123,11 @@ func table(_ fields: [(String, String)]) -> FieldTable {
     var table = FieldTable()
     for (name, value) in fields { table.append(name: name.utf8.span, value: value.utf8.span) }
     return table
+}
+
+/// The lines of these fields.
+func fieldLines(_ fields: [(String, String)]) -> [UInt8] {
+    latin1(fields.map { "\($0.0): \($0.1)\r\n" }.joined())
 }
 
 /// A server session fed with raw bytes: events as text, and how it ended.
