@@ -13,22 +13,34 @@ package final class PepperRing {
         let computation: HMACSHA256
     }
 
-    private let peppers: [Pepper]
+    private var peppers: [Pepper]
 
     /// The least length of a pepper: that of the hash's output.
     package static let minimumLength = 32
 
     /// Each pepper with its id, newest first.
     package init(_ keys: [(id: String, key: SecretBytes)]) throws(PepperProblem) {
+        peppers = try Self.prepared(keys)
+    }
+
+    /// Takes other peppers in place of those held, or throws and keeps those.
+    package func replace(_ keys: [(id: String, key: SecretBytes)]) throws(PepperProblem) {
+        peppers = try Self.prepared(keys)
+    }
+
+    private static func prepared(_ keys: [(id: String, key: SecretBytes)]) throws(PepperProblem) -> [Pepper] {
         if keys.isEmpty { throw .none }
         var peppers: [Pepper] = []
         for (id, key) in keys {
-            if key.count < Self.minimumLength { throw .short(id: id) }
+            if key.count < minimumLength { throw .short(id: id) }
             if peppers.contains(where: { $0.id == id }) { throw .duplicate(id: id) }
             peppers.append(Pepper(id: id, computation: HMACSHA256(key: key)))
         }
-        self.peppers = peppers
+        return peppers
     }
+
+    /// The id of the pepper that hashes.
+    package var newest: String { peppers[0].id }
 
     /// The keyed hash of a secret under the newest pepper.
     package func hash(_ message: Span<UInt8>, _ purpose: SecretPurpose, createdAt: Int64) -> HashedSecret {

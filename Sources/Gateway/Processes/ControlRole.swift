@@ -114,6 +114,8 @@ final class ControlRole: GatewayControl {
             processWaiters = []
         case .drain:
             isDraining = true
+        case .wantKeys:
+            break
         case .serving, .takeConfiguration, .took, .askProcesses, .reload, .adopt, .release, .reopenLogs:
             break
         }

@@ -39,21 +39,26 @@ package enum KeyFiles {
         case .success(let bytes): text = String(decoding: bytes, as: UTF8.self)
         case .failure(let fault): throw ProcessFault(doing: "read the key file \(path)", errno: fault.errno)
         }
-        var keys: [Key] = []
-        for line in text.split(separator: "\n") {
-            let bytes: [UInt8]
-            do {
-                bytes = try Hex.decode(String(line))
-            } catch {
-                bytes = []
-            }
-            guard bytes.count == keyLength else {
-                throw ProcessFault("\(path): line \(keys.count + 1) is no key (64 hexadecimal digits)")
-            }
-            keys.append(Key(id: id(of: bytes), bytes: bytes))
+        guard let keys = parse(Array(text.utf8)) else {
+            throw ProcessFault("\(path) holds other lines than keys of 64 hexadecimal digits, or none")
         }
-        guard !keys.isEmpty else { throw ProcessFault("\(path) holds no key") }
         return keys
+    }
+
+    /// The keys of such lines; nil where any line is none, or there are none.
+    package static func parse(_ bytes: [UInt8]) -> [Key]? {
+        var keys: [Key] = []
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let key: [UInt8]
+            do {
+                key = try Hex.decode(String(decoding: line, as: UTF8.self))
+            } catch {
+                return nil
+            }
+            guard key.count == keyLength else { return nil }
+            keys.append(Key(id: id(of: key), bytes: key))
+        }
+        return keys.isEmpty ? nil : keys
     }
 
     /// A key's id: the same on every node that has the key, and no help in finding it.

@@ -12,6 +12,8 @@ package enum ProcessMessage: Sendable, Equatable {
     case took(Int, fault: String?)
     /// Control asks how the processes are.
     case askProcesses
+    /// A worker met a token of this issuer whose key it does not have; the supervisor passes it on to control.
+    case wantKeys(String)
 
     // To a child.
     /// To control: check the file and have it taken.
@@ -38,6 +40,7 @@ package enum ProcessMessage: Sendable, Equatable {
         case .takeConfiguration(let number): "take \(number)"
         case .took(let number, let fault): "took \(number) \(Self.oneLine(fault))"
         case .askProcesses: "processes?"
+        case .wantKeys(let issuer): "keys? \(issuer)"
         case .checkConfiguration: "check"
         case .reload(let number): "reload \(number)"
         case .drain(let milliseconds): "drain \(milliseconds)"
@@ -59,6 +62,7 @@ package enum ProcessMessage: Sendable, Equatable {
         case "check": self = .checkConfiguration
         case "reopen": self = .reopenLogs
         case "processes": self = .processes(rest)
+        case "keys?": self = .wantKeys(rest)
         case "worker-took":
             guard let (worker, more) = Self.number(rest), let (number, fault) = Self.number(more) else { return nil }
             self = .workerTook(worker: worker, number, fault: fault.isEmpty ? nil : fault)

@@ -185,6 +185,7 @@ private final class LocalLink: SupervisorLink {
         switch message {
         case .takeConfiguration(let number): worker?.heard(.reload(number))
         case .took(let number, let fault): control?.heard(.workerTook(worker: 0, number, fault: fault))
+        case .wantKeys: control?.heard(message)
         case .askProcesses:
             control?.heard(
                 .processes("[{\"name\":\"worker 0\",\"pid\":\(getpid()),\"state\":\"serving\",\"restarts\":0}]")

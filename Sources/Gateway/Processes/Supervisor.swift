@@ -194,6 +194,8 @@ package final class Supervisor {
         case .took(let number, let fault):
             guard case .worker(let worker) = children[index].role else { return }
             sendToControl(.workerTook(worker: worker, number, fault: fault))
+        case .wantKeys:
+            sendToControl(message)
         case .askProcesses:
             send(.processes(processesText()), to: children[index])
         case .checkConfiguration, .reload, .drain, .adopt, .release, .reopenLogs, .workerTook, .processes:

@@ -34,7 +34,7 @@ final class WorkerRole {
     private let link: any SupervisorLink
     private let ended: @Reactor () -> Void
     private var adopted: Set<Int> = []
-    private let seal: SecretBytes
+    private var seal: SecretBytes
     private lazy var ticketTimer = LoopTimer(loop: loop) { [unowned self] in rotateTickets() }
     private lazy var leaseTimer = LoopTimer(loop: loop) { [unowned self] in tick() }
     private let openConnections: Gauge
@@ -57,7 +57,9 @@ final class WorkerRole {
         self.openConnections = setting.slot.gauge(GatewayMetrics.openConnections)
         self.judging = setting.slot.gauge(GatewayMetrics.workersJudging)
         let configuration = setting.configuration
-        let keys = try KeyMaterial.load(setting.paths, configuration.secrets)
+        let source = KeySource(setting.paths, configuration.secrets)
+        let keys = try source.load()
+        let peppers = try keys.ring()
         do {
             let sink = try LogSink(configuration.log.access.destination)
             accessLog = AccessLog(sink: sink, dropped: setting.slot.counter(GatewayMetrics.logDropped))
@@ -69,9 +71,19 @@ final class WorkerRole {
             name: "\(node)-worker-\(setting.index)",
             endpoint: try RedisEndpoint.configured(configuration.state, setting.paths),
             settings: configuration.state,
-            peppers: try keys.ring(),
+            peppers: peppers,
             loop: loop
-        )
+        ) { connection in
+            KeyFollower(
+                source: source,
+                material: keys,
+                peppers: peppers,
+                connection: connection,
+                issuers: configuration.issuers,
+                loop: loop,
+                log: setting.log
+            )
+        }
         let now = Timestamp.now().milliseconds
         guard let seal = keys.seals.first?.key, let tickets = TicketKeyring.keys(seal, atMilliseconds: now) else {
             throw ProcessFault("there is no sealing key")
@@ -104,6 +116,8 @@ final class WorkerRole {
         } catch {
             throw ProcessFault("\(error)")
         }
+        state.keys.wantKeys = { link.send(.wantKeys($0)) }
+        state.keys.sealChanged = { [unowned self] in tookSeal($0) }
     }
 
     private static func proofs(_ keys: DeviceKeyStore, _ seals: SealingRing) throws(ProcessFault) -> ProofJudge {
@@ -134,7 +148,9 @@ final class WorkerRole {
         case .adopt(let other): adopt(other)
         case .release(let other): release(other)
         case .reopenLogs: reopenLogs()
-        case .serving, .takeConfiguration, .took, .askProcesses, .checkConfiguration, .workerTook, .processes: break
+        case .serving, .takeConfiguration, .took, .askProcesses, .checkConfiguration, .workerTook, .processes,
+            .wantKeys:
+            break
         }
     }
 
@@ -142,6 +158,7 @@ final class WorkerRole {
         do {
             let fresh = try Configuration.load(path: setting.path, environment: setting.environment)
             try worker.reload(fresh)
+            worker.state.keys.follow(fresh.issuers)
             // The file may have been rotated, or be another one now.
             try accessLog.redirect(to: fresh.log.access.destination)
             link.send(.took(number, fault: nil))
@@ -190,6 +207,12 @@ final class WorkerRole {
         } catch {
             setting.log.error("the access log was not opened again", ["reason": error.description])
         }
+    }
+
+    /// Another sealing key is in use: tickets are sealed with it on every node.
+    private func tookSeal(_ seal: SecretBytes) {
+        self.seal = seal
+        rotateTickets()
     }
 
     private func rotateTickets() {

@@ -16,6 +16,8 @@ package final class WorkerState {
     package let keyUses: KeyUseRecorder
     package let deviceKeys: DeviceKeyStore
     package let peppers: PepperRing
+    /// Our own signing keys and those of outside issuers.
+    package let keys: KeyFollower
     private let connection: RedisConnection
     private let stream: RedisConnection
     private let lease: ServingLease
@@ -27,7 +29,8 @@ package final class WorkerState {
         endpoint: RedisEndpoint,
         settings: StateSettings,
         peppers: PepperRing,
-        loop: EventLoop
+        loop: EventLoop,
+        keys: @Reactor (RedisConnection) -> KeyFollower
     ) {
         connection = RedisConnection(
             loop: loop,
@@ -41,6 +44,7 @@ package final class WorkerState {
         windows = WindowStore(connection: connection)
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
         deviceKeys = DeviceKeyStore(connection: connection)
+        self.keys = keys(connection)
         feed = ChangeFeed(
             loop: loop,
             stream: stream,
@@ -48,7 +52,7 @@ package final class WorkerState {
             worker: name,
             lease: lease,
             leaseLength: settings.serveStale,
-            subscribers: [revocations, directory]
+            subscribers: [revocations, directory, self.keys]
         )
         self.peppers = peppers
     }

@@ -12,6 +12,12 @@ package struct RegistryNotice: Sendable, Equatable {
         case organization = "org"
         /// Of tokens; what is revoked is in `revocation`.
         case revocation
+        /// The ring of signing keys.
+        case signing
+        /// Which keys at rest are in use.
+        case keyring
+        /// The key set of the outside issuer that the id names.
+        case issuer
     }
 
     package var sequence: Int

@@ -1,0 +1,307 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Credentials
+package import Crypto
+package import Store
+package import Telemetry
+package import Transport
+
+/// The keys that a worker judges and signs tokens with, as all nodes share them.
+///
+/// Isolated to the Reactor. Read completely before the worker serves, then kept by the change stream: the ring of our own
+/// signing keys, which keys at rest are in use, and the key sets of outside issuers. What cannot be read again stays as
+/// it was: an issuer that is away, or a Redis that is, never turns a good token bad while its keys are held.
+@Reactor
+package final class KeyFollower {
+    /// The ring of our own keys; nil before it was made, or while this node cannot open it.
+    package private(set) var own: SigningKeyRing?
+    /// The outside issuers with their keys; those without any have an empty set.
+    package private(set) var issuers: [KnownIssuer] = []
+    /// Why our own keys cannot be used here; nil while they can.
+    package private(set) var problem: String?
+    /// Called when `own` changed, and when another of its keys begins or ends to count.
+    package var ownChanged: @Reactor (SigningKeyRing?) -> Void = { _ in }
+    /// Called when `issuers` changed.
+    package var issuersChanged: @Reactor ([KnownIssuer]) -> Void = { _ in }
+    /// Called when another sealing key is in use.
+    package var sealChanged: @Reactor (SecretBytes) -> Void = { _ in }
+    /// Asks the control process to fetch the key set of an issuer.
+    package var wantKeys: @Reactor (String) -> Void = { _ in }
+
+    let loop: EventLoop
+    private let source: KeySource
+    private var material: KeyMaterial
+    private let peppers: PepperRing
+    private let connection: RedisConnection
+    private let log: Log
+    private var keyring = KeyringDocument()
+    private var signing = SigningDocument()
+    private var settings: [IssuerSettings]
+    private var local: [String: VerificationKeySet] = [:]
+    private var fetched: [String: FetchedKeys] = [:]
+    private var asked: [String: MonotonicInstant] = [:]
+    private var waiting: [KeyWaiter] = []
+    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timePassed() }
+    private lazy var reader = KeyReader(connection: connection, loop: loop, log: log) { [unowned self] in
+        take($0)
+    }
+
+    /// Between two requests of this worker for the same issuer's keys.
+    private static let pause = Duration.seconds(1)
+
+    package init(
+        source: KeySource,
+        material: KeyMaterial,
+        peppers: PepperRing,
+        connection: RedisConnection,
+        issuers: [IssuerSettings],
+        loop: EventLoop,
+        log: Log
+    ) {
+        self.source = source
+        self.material = material
+        self.peppers = peppers
+        self.connection = connection
+        self.settings = issuers
+        self.loop = loop
+        self.log = log
+        readLocalKeys()
+        publishIssuers()
+    }
+
+    /// Takes the issuers of a new configuration: the sets of those that stay are kept.
+    package func follow(_ issuers: [IssuerSettings]) {
+        settings = issuers
+        readLocalKeys()
+        fetched = fetched.filter { name, keys in
+            issuers.contains { $0.name == name && $0.keyAddress == keys.set.source }
+        }
+        // Other algorithms may be taken now.
+        for name in fetched.keys { fetched[name] = fetched[name].flatMap { parsed($0.set, of: name) } }
+        publishIssuers()
+        for issuer in issuers where issuer.keyAddress != nil {
+            reader.read(.issuer(issuer.name, issuer.keyAddress ?? ""))
+        }
+    }
+
+    /// A token named a key of this issuer that is not held: its set is fetched anew, within the bounds of control.
+    package func keyMissing(of issuer: String) {
+        guard settings.contains(where: { $0.name == issuer && $0.keyAddress != nil }) else { return }
+        if let last = asked[issuer], loop.now < last.advanced(by: Self.pause) { return }
+        asked[issuer] = loop.now
+        wantKeys(issuer)
+    }
+
+    /// Asks for the keys of `issuer` and waits until others are there; false where none came in time.
+    package func newKeys(of issuer: String, within deadline: Duration) async -> Bool {
+        keyMissing(of: issuer)
+        let waiter = KeyWaiter(issuer: issuer, loop: loop)
+        waiting.append(waiter)
+        let came = await waiter.reply.value(within: deadline) ?? false
+        waiting.removeAll { $0 === waiter }
+        return came
+    }
+
+    // MARK: - What was read
+
+    private func take(_ value: KeyReader.Value) {
+        switch value {
+        case .keyring(let document): take(document)
+        case .signing(let document): take(document)
+        case .issuer(let name, let set): take(set, of: name)
+        }
+    }
+
+    private func take(_ document: KeyringDocument) {
+        let former = keyring
+        keyring = document
+        guard former != document else { return }
+        readMaterial()
+        openOwn()
+        if former.seal != document.seal, let seal = material.seal(current: document.seal) { sealChanged(seal) }
+    }
+
+    private func take(_ document: SigningDocument) {
+        guard document != signing || own == nil else { return }
+        signing = document
+        openOwn()
+    }
+
+    private func take(_ set: SharedKeySet?, of name: String) {
+        // Gone from Redis: the set that is held counts to its own end.
+        guard let set, set != fetched[name]?.set else { return }
+        guard let keys = parsed(set, of: name) else {
+            return log.error("a key set in Redis cannot be read", ["issuer": name])
+        }
+        let isOther = fetched[name]?.set.bytes != set.bytes
+        fetched[name] = keys
+        armTimer()
+        guard isOther else { return }
+        publishIssuers()
+        for waiter in waiting where waiter.issuer == name { waiter.reply.finish(true) }
+    }
+
+    private func parsed(_ set: SharedKeySet, of name: String) -> FetchedKeys? {
+        guard let issuer = settings.first(where: { $0.name == name }), issuer.keyAddress == set.source else {
+            return nil
+        }
+        do {
+            return FetchedKeys(set: set, keys: try JSONWebKeySet.parse(set.bytes, algorithms: issuer.algorithms))
+        } catch {
+            return nil
+        }
+    }
+
+    private func readLocalKeys() {
+        for issuer in settings where issuer.keyAddress == nil {
+            do {
+                local[issuer.name] = try issuer.localKeys()
+            } catch {
+                // A file that is damaged between the check and now: the keys that are held stay.
+                log.error("a key set cannot be read", ["issuer": issuer.name, "reason": error.rawValue])
+            }
+        }
+    }
+
+    // MARK: - Our own ring
+
+    private func readMaterial() {
+        do {
+            material = try source.load()
+        } catch {
+            log.error("the keys at rest cannot be read", ["reason": error.message])
+        }
+        do {
+            try peppers.replace(material.peppers(current: keyring.pepper))
+        } catch {
+            log.error("the peppers cannot be used", ["reason": ProcessFault(error).message])
+        }
+    }
+
+    private func openOwn() {
+        let former = problem
+        do {
+            own = try opened()
+            problem = nil
+        } catch {
+            // A ring that is held stays in use: its keys are no worse for a later one that does not open.
+            problem = error.sentence
+            if former != problem { log.error("the signing keys cannot be opened", ["reason": error.sentence]) }
+        }
+        ownChanged(own)
+        armTimer()
+    }
+
+    private func opened() throws(SigningKeyProblem) -> SigningKeyRing? {
+        guard !signing.keys.isEmpty else { return nil }
+        do throws(SigningKeyProblem) {
+            return try ring()
+        } catch .sealing(.unknownKey) {
+            // The file may have been given the key since we read it.
+            readMaterial()
+            return try ring()
+        }
+    }
+
+    private func ring() throws(SigningKeyProblem) -> SigningKeyRing {
+        let sealing: SealingRing
+        do {
+            sealing = try material.sealingRing(current: keyring.seal)
+        } catch {
+            throw .sealing(error)
+        }
+        return try SigningKeyRing(signing.keys, sealing: sealing)
+    }
+
+    // MARK: - Time
+
+    private func timePassed() {
+        let now = loop.wallClockMilliseconds
+        let ended = fetched.filter { $0.value.end <= now }.map(\.key)
+        for name in ended {
+            log.error("the keys of an issuer are a day old and count no longer", ["issuer": name])
+            fetched[name] = nil
+        }
+        if !ended.isEmpty { publishIssuers() }
+        ownChanged(own)
+        // A set may have been confirmed since: the fetch that found no other key says nothing in the stream.
+        for (name, keys) in fetched where keys.end <= now + SharedKeySet.life / 2 {
+            reader.read(.issuer(name, keys.set.source))
+        }
+        armTimer()
+    }
+
+    private func armTimer() {
+        let now = loop.wallClockMilliseconds
+        var moments = signing.keys.flatMap { [$0.signsFrom, $0.verifiesUntil ?? now] }
+        for keys in fetched.values { moments += [keys.end, keys.end - SharedKeySet.life / 2, keys.end - 3_600_000] }
+        guard let next = moments.filter({ $0 > now }).min() else { return timer.cancel() }
+        // Not to the very moment of others' clocks, and never long: clocks are set.
+        timer.arm(after: .milliseconds(min(next - now + 1, 600_000)))
+    }
+
+    private func publishIssuers() {
+        issuers = settings.map { issuer in
+            let keys = issuer.keyAddress == nil ? local[issuer.name] : fetched[issuer.name]?.keys
+            return (issuer.outside, keys ?? VerificationKeySet([]))
+        }
+        issuersChanged(issuers)
+    }
+}
+
+extension KeyFollower: ChangeSubscriber {
+    package func apply(_ change: RegistryNotice) -> Bool {
+        switch change.kind {
+        case .signing, .keyring: true
+        case .issuer: settings.contains { $0.name == change.id }
+        case .app, .organization, .revocation: false
+        }
+    }
+
+    /// Nothing: what is held stays in force until it was read again.
+    package func dropEverything() {}
+
+    package func reload(_ change: RegistryNotice) async {
+        switch change.kind {
+        case .signing: reader.read(.signing)
+        case .keyring: reader.read(.keyring)
+        case .issuer:
+            guard let issuer = settings.first(where: { $0.name == change.id }), let url = issuer.keyAddress else {
+                return
+            }
+            reader.read(.issuer(issuer.name, url))
+        case .app, .organization, .revocation: break
+        }
+    }
+
+    package func restore(from connection: RedisConnection) async throws(StoreError) {
+        reader.forget()
+        var wanted: [KeyReader.Subject] = [.keyring, .signing]
+        for issuer in settings { if let url = issuer.keyAddress { wanted.append(.issuer(issuer.name, url)) } }
+        for subject in wanted {
+            if let value = try await KeyReader.value(of: subject, from: connection, log: log) { take(value) }
+        }
+    }
+}
+
+/// A fetched set, read.
+private struct FetchedKeys {
+    let set: SharedKeySet
+    let keys: VerificationKeySet
+
+    /// When it stops to count, in milliseconds since 1970.
+    var end: Int64 { self.set.fetchedAt + SharedKeySet.life }
+}
+
+/// Somebody who waits for other keys of an issuer.
+@Reactor
+private final class KeyWaiter {
+    let issuer: String
+    let reply: ReplyWaiter<Bool>
+
+    init(issuer: String, loop: EventLoop) {
+        self.issuer = issuer
+        reply = ReplyWaiter(loop: loop)
+    }
+}
