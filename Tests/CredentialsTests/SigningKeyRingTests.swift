@@ -20,7 +20,7 @@ import Testing
         let first = try SigningKeyRing.rotated([], algorithm: .es256, overlap: day, sealing: sealing, now: now)
         let second = try SigningKeyRing.rotated(
             first,
-            algorithm: .edDSA,
+            algorithm: .es256,
             overlap: day,
             sealing: sealing,
             now: now + day
@@ -36,6 +36,29 @@ import Testing
         #expect(ring.verificationKeys(now: end).map(\.id) == [second[0].id])
         let third = try SigningKeyRing.rotated(second, algorithm: .es256, overlap: day, sealing: sealing, now: end)
         #expect(third.count == 2)
+    }
+
+    @Test func `with EdDSA an ES256 key is made beside it, for what upstreams verify`() throws {
+        let sealing = try sealing()
+        let records = try SigningKeyRing.rotated([], algorithm: .edDSA, overlap: day, sealing: sealing, now: now)
+        let ring = try SigningKeyRing(records, sealing: sealing)
+        let issuer = TokenForge.gateway
+        #expect(records.map(\.algorithm) == [.edDSA, .es256])
+        #expect(ring.signer(issuer: issuer, now: now)?.algorithm == .edDSA)
+        #expect(ring.signer(issuer: issuer, algorithm: .es256, now: now)?.keyID == records[1].id)
+        #expect(ring.verificationKeys(now: now).count == 2)
+    }
+
+    @Test func `a ring says when its keys change next`() throws {
+        let sealing = try sealing()
+        let first = try SigningKeyRing.rotated([], algorithm: .es256, overlap: day, sealing: sealing, now: now)
+        #expect(try SigningKeyRing(first, sealing: sealing).nextChange(after: now) == nil)
+        let second = try SigningKeyRing.rotated(first, algorithm: .es256, overlap: day, sealing: sealing, now: now + 1)
+        let ring = try SigningKeyRing(second, sealing: sealing)
+        let begins = now + 1 + SigningKeyRing.publication
+        #expect(ring.nextChange(after: now + 1) == begins)
+        #expect(ring.nextChange(after: begins) == begins + day)
+        #expect(ring.nextChange(after: begins + day) == nil)
     }
 
     @Test func `a key that this node cannot open makes it not ready`() throws {

@@ -30,6 +30,16 @@ import Testing
         #expect(forgotten == nil)
     }
 
+    @Test func `an added key makes it forget what was refused, and nothing else`() {
+        var cache = TokenCache<Int>(capacity: 64)
+        cache.remember("good".utf8.span, 1, until: 100, now: 0)
+        cache.remember("bad".utf8.span, TokenFault.unknownKey, now: 0)
+        cache.forgetFaults()
+        #expect(isGood(cache.outcome(for: "good".utf8.span, now: 0)) == 1)
+        let forgotten = cache.outcome(for: "bad".utf8.span, now: 0)
+        #expect(forgotten == nil)
+    }
+
     @Test func `a flood of bad tokens pushes no good one out`() {
         var cache = TokenCache<Int>(capacity: 16)
         for number in 0..<8 { cache.remember("good \(number)".utf8.span, number, until: 1_000_000, now: 0) }

@@ -51,6 +51,13 @@ package final class OutsideIssuer: Sendable {
     /// The types an outside token may have; ours have another, so none of ours passes here.
     private static let types = ["jwt", "at+jwt", "application/at+jwt", "application/jwt"]
 
+    /// Whether it has the same rules as `other`: what was verified for one holds for the other.
+    package func isEqual(to other: OutsideIssuer) -> Bool {
+        name == other.name && issuer == other.issuer && audiences == other.audiences
+            && algorithms == other.algorithms && organizations == other.organizations && kind == other.kind
+            && personClaim == other.personClaim && appClaim == other.appClaim
+    }
+
     /// Whether tokens of it may be used with apps of this organization.
     package func serves(_ organization: OrganizationID) -> Bool { organizations.contains(organization) }
 
@@ -58,7 +65,8 @@ package final class OutsideIssuer: Sendable {
     package func verify(
         _ token: JOSEToken,
         keys: VerificationKeySet,
-        now: Int64
+        now: Int64,
+        leeway: Int64 = TokenTimes.leeway
     ) throws(TokenFault) -> TokenFacts {
         guard algorithms.contains(token.algorithm) else { throw .wrongAlgorithm }
         if let type = token.type, !Self.types.contains(type.lowercased()) { throw .wrongType }
@@ -67,7 +75,7 @@ package final class OutsideIssuer: Sendable {
         try keys.check(token)
         let audience = try claims.audiences()
         guard audience.contains(where: audiences.contains) else { throw .wrongAudience }
-        let times = try TokenTimes(claims, now: now, leeway: TokenTimes.leeway, longest: Self.longestLife)
+        let times = try TokenTimes(claims, now: now, leeway: leeway, longest: Self.longestLife)
         let person = try claims.optionalText(personClaim)
         if kind != .app, person == nil { throw .badClaims }
         return TokenFacts(
@@ -77,7 +85,7 @@ package final class OutsideIssuer: Sendable {
             person: person,
             issuedAt: times.issuedAt,
             // The leeway is spent here once: whoever keeps the facts compares with this alone.
-            expiresAt: times.expiresAt + TokenTimes.leeway,
+            expiresAt: times.expiresAt + leeway,
             tokenID: try claims.optionalText("jti")
         )
     }

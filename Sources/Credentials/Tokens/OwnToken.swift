@@ -21,6 +21,8 @@ package struct OwnToken: Sendable, Equatable {
     package var person: String?
     /// `attest`: the facts of the proof (APP-063).
     package var attest: AttestClaim?
+    /// `key`: the API key on whose strength it was made; its watermark ends the token.
+    package var apiKey: APIKeyID?
     /// Milliseconds since 1970; written in whole seconds.
     package var issuedAt: Int64
     package var expiresAt: Int64
@@ -36,6 +38,7 @@ package struct OwnToken: Sendable, Equatable {
         trust: Trust? = nil,
         person: String? = nil,
         attest: AttestClaim? = nil,
+        apiKey: APIKeyID? = nil,
         issuedAt: Int64,
         expiresAt: Int64
     ) {
@@ -49,6 +52,7 @@ package struct OwnToken: Sendable, Equatable {
         self.trust = trust
         self.person = person
         self.attest = attest
+        self.apiKey = apiKey
         self.issuedAt = issuedAt
         self.expiresAt = expiresAt
     }
@@ -71,7 +75,16 @@ package struct OwnToken: Sendable, Equatable {
     package var facts: TokenFacts {
         TokenFacts(
             kind: kind,
-            source: .own(OwnSource(organization: organization, app: app, appID: appID, dialect: dialect)),
+            source: .own(
+                OwnSource(
+                    organization: organization,
+                    app: app,
+                    appID: appID,
+                    dialect: dialect,
+                    device: attest?.keyID,
+                    apiKey: apiKey
+                )
+            ),
             trust: trust,
             person: person,
             issuedAt: issuedAt,
@@ -135,6 +148,7 @@ extension OwnToken {
             if let keyID = attest.keyID { json.member("keyId", keyID) }
             json.endObject()
         }
+        if let apiKey { json.member("key", apiKey.rawValue) }
         json.member("iat", Int(issuedAt / 1_000))
         json.member("exp", Int(expiresAt / 1_000))
         json.endObject()
@@ -167,6 +181,7 @@ extension OwnToken {
             trust: trust,
             person: try claims.optionalText("sub"),
             attest: try Self.attest(claims),
+            apiKey: try claims.optionalText("key").map(APIKeyID.init(rawValue:)),
             issuedAt: times.issuedAt,
             expiresAt: times.expiresAt
         )

@@ -67,10 +67,19 @@ package struct SigningKeyRing: Sendable {
 
     package var records: [SigningKeyRecord] { entries.map(\.record) }
 
-    /// Signs at `now`: the newest key whose time has come.
-    package func signer(issuer: String, now: Int64) -> TokenSigner? {
-        let entry = entries.first { $0.record.signsFrom <= now && ($0.record.verifiesUntil ?? .max) > now }
+    /// Signs at `now`: the newest key whose time has come, of one algorithm or of any.
+    package func signer(issuer: String, algorithm: TokenAlgorithm? = nil, now: Int64) -> TokenSigner? {
+        let entry = entries.first { entry in
+            entry.record.signsFrom <= now && (entry.record.verifiesUntil ?? .max) > now
+                && (algorithm == nil || entry.record.algorithm == algorithm)
+        }
         return entry.flatMap { TokenSigner(key: $0.key, issuer: issuer) }
+    }
+
+    /// The next time after `now` at which a key begins to sign or ends; nil when nothing is to change.
+    package func nextChange(after now: Int64) -> Int64? {
+        entries.flatMap { [$0.record.signsFrom, $0.record.verifiesUntil ?? .max] }
+            .filter { $0 > now && $0 < .max }.min()
     }
 
     /// Everything that verifies at `now`, the key that is only published included.
@@ -86,7 +95,8 @@ package struct SigningKeyRing: Sendable {
 
     /// The records after a rotation at `now`: a new key published at once, the others kept for `overlap` longer.
     ///
-    /// The first key of a ring signs at once: nobody holds an older set.
+    /// The first key of a ring signs at once: nobody holds an older set. With EdDSA an ES256 key is made beside it, which
+    /// signs the hand-off to upstreams.
     package static func rotated(
         _ records: [SigningKeyRecord],
         algorithm: TokenAlgorithm,
@@ -94,6 +104,25 @@ package struct SigningKeyRing: Sendable {
         sealing: SealingRing,
         now: Int64
     ) throws(SigningKeyProblem) -> [SigningKeyRecord] {
+        let signsFrom = records.isEmpty ? now : now + publication
+        let kept = records.filter { ($0.verifiesUntil ?? .max) > now }.map { record in
+            var record = record
+            record.verifiesUntil = min(record.verifiesUntil ?? .max, signsFrom + overlap)
+            return record
+        }
+        var made: [SigningKeyRecord] = []
+        for algorithm in algorithm == .edDSA ? [TokenAlgorithm.edDSA, .es256] : [.es256] {
+            made.append(try make(algorithm, sealing: sealing, now: now, signsFrom: signsFrom))
+        }
+        return made + kept
+    }
+
+    private static func make(
+        _ algorithm: TokenAlgorithm,
+        sealing: SealingRing,
+        now: Int64,
+        signsFrom: Int64
+    ) throws(SigningKeyProblem) -> SigningKeyRecord {
         let made: (id: String, bytes: [UInt8])
         do throws(CryptoError) {
             let key = try PrivateKey.generate(algorithm == .edDSA ? .ed25519 : .p256)
@@ -107,20 +136,13 @@ package struct SigningKeyRing: Sendable {
         } catch {
             throw .sealing(error)
         }
-        let signsFrom = records.isEmpty ? now : now + publication
-        let kept = records.filter { ($0.verifiesUntil ?? .max) > now }.map { record in
-            var record = record
-            record.verifiesUntil = min(record.verifiesUntil ?? .max, signsFrom + overlap)
-            return record
-        }
-        let record = SigningKeyRecord(
+        return SigningKeyRecord(
             id: made.id,
-            algorithm: algorithm == .edDSA ? .edDSA : .es256,
+            algorithm: algorithm,
             createdAt: now,
             signsFrom: signsFrom,
             verifiesUntil: nil,
             sealed: sealed
         )
-        return [record] + kept
     }
 }

@@ -21,11 +21,19 @@ package enum TokenUse: Sendable, CaseIterable {
 package final class TokenAuthority: Sendable {
     private let own: OwnTokenVerifier?
     private let issuers: [(issuer: OutsideIssuer, keys: VerificationKeySet)]
+    private let leeway: Int64
 
     /// An issuer whose keys were never fetched has an empty set: its tokens are refused, nobody else's.
-    package init(own: OwnTokenVerifier?, issuers: [(issuer: OutsideIssuer, keys: VerificationKeySet)]) {
+    ///
+    /// `leeway`: what the clocks of outside issuers may differ by, in milliseconds.
+    package init(
+        own: OwnTokenVerifier?,
+        issuers: [(issuer: OutsideIssuer, keys: VerificationKeySet)],
+        leeway: Int64 = TokenTimes.leeway
+    ) {
         self.own = own
         self.issuers = issuers
+        self.leeway = leeway
     }
 
     /// Verifies a token's text.
@@ -39,7 +47,7 @@ package final class TokenAuthority: Sendable {
         let token = try JOSEToken(parsing: text)
         if let own, own.claims(token) { return try own.verify(token, kinds: use.kinds, now: now).facts }
         guard let (issuer, keys) = issuer(of: token, use) else { throw .wrongIssuer }
-        return try issuer.verify(token, keys: keys, now: now)
+        return try issuer.verify(token, keys: keys, now: now, leeway: leeway)
     }
 
     /// The name of the issuer whose key set lacks the token's key: a reason to fetch it anew.

@@ -24,6 +24,7 @@ package struct TokenCache<Facts: Sendable>: ~Copyable {
     private var entries: [Entry?]
     private let rowMask: Int
     private var generation: UInt32 = 0
+    private var faultGeneration: UInt32 = 0
     private let key = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
 
     private static var placesPerRow: Int { 4 }
@@ -43,7 +44,7 @@ package struct TokenCache<Facts: Sendable>: ~Copyable {
         let hash = hash(token)
         let row = Int(truncatingIfNeeded: hash) & rowMask
         for place in row * Self.placesPerRow..<(row + 1) * Self.placesPerRow {
-            guard let entry = entries[place], entry.hash == hash, entry.generation == generation,
+            guard let entry = entries[place], entry.hash == hash, isPresent(entry),
                 entry.validUntil > now, entry.token.span.equals(token)
             else { continue }
             return entry.outcome
@@ -65,6 +66,16 @@ package struct TokenCache<Facts: Sendable>: ~Copyable {
     /// Forgets everything: keys or issuers have changed.
     package mutating func beginGeneration() {
         generation &+= 1
+        faultGeneration &+= 1
+    }
+
+    /// Forgets which tokens were no good: a key or an issuer has been added.
+    package mutating func forgetFaults() {
+        faultGeneration &+= 1
+    }
+
+    private func isPresent(_ entry: borrowing Entry) -> Bool {
+        entry.generation == (entry.outcome.isGood ? generation : faultGeneration)
     }
 
     private mutating func insert(_ token: Span<UInt8>, _ outcome: Outcome, until: Int64, now: Int64) {
@@ -79,7 +90,7 @@ package struct TokenCache<Facts: Sendable>: ~Copyable {
             token: bytes,
             outcome: outcome,
             validUntil: until,
-            generation: generation
+            generation: outcome.isGood ? generation : faultGeneration
         )
     }
 
@@ -90,7 +101,7 @@ package struct TokenCache<Facts: Sendable>: ~Copyable {
             let rank: Int64
             if let entry = entries[place] {
                 if entry.hash == hash { return place }
-                if entry.generation != generation || entry.validUntil <= now {
+                if !isPresent(entry) || entry.validUntil <= now {
                     rank = 0
                 } else if !entry.outcome.isGood {
                     rank = 1

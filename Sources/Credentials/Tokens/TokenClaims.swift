@@ -59,12 +59,12 @@ struct TokenClaims {
 }
 
 /// The clock rules of a token.
-struct TokenTimes {
+package struct TokenTimes {
     let issuedAt: Int64
     let expiresAt: Int64
 
     /// What clocks may differ by (RFC 7519 4.1.4: "no more than a few minutes").
-    static let leeway: Int64 = 60_000
+    package static let leeway: Int64 = 60_000
 
     /// Checks `exp`, `nbf` and `iat` at `now`; the leeway is for clocks of others, never for our own.
     init(_ claims: TokenClaims, now: Int64, leeway: Int64, longest: Int64) throws(TokenFault) {

@@ -54,12 +54,25 @@ package struct OwnSource: Sendable, Equatable {
     package var app: RecordID
     package var appID: AppID
     package var dialect: Dialect
+    /// The install's key, where the token was made for one.
+    package var device: String?
+    /// The API key on whose strength the token was made.
+    package var apiKey: APIKeyID?
 
-    package init(organization: OrganizationID, app: RecordID, appID: AppID, dialect: Dialect) {
+    package init(
+        organization: OrganizationID,
+        app: RecordID,
+        appID: AppID,
+        dialect: Dialect,
+        device: String? = nil,
+        apiKey: APIKeyID? = nil
+    ) {
         self.organization = organization
         self.app = app
         self.appID = appID
         self.dialect = dialect
+        self.device = device
+        self.apiKey = apiKey
     }
 }
 

@@ -31,6 +31,16 @@ package struct VerificationKey: Sendable {
         self.material = .secret(secret)
     }
 
+    /// Whether it is the same key, for the same algorithms and under the same id.
+    func isEqual(to other: VerificationKey) -> Bool {
+        guard id == other.id, algorithms == other.algorithms else { return false }
+        switch (material, other.material) {
+        case (.pair(let one), .pair(let two)): return one.spki == two.spki
+        case (.secret(let one), .secret(let two)): return two.withBytes { one.equals($0) }
+        case (.pair, .secret), (.secret, .pair): return false
+        }
+    }
+
     /// Whether the token's signature is of this key.
     func verifies(_ token: JOSEToken) -> Bool {
         guard algorithms.contains(token.algorithm) else { return false }
@@ -51,6 +61,11 @@ package struct VerificationKeySet: Sendable {
 
     package init(_ keys: [VerificationKey]) {
         self.keys = keys
+    }
+
+    /// Whether every key of `other` is here too.
+    package func includes(_ other: VerificationKeySet) -> Bool {
+        other.keys.allSatisfy { key in keys.contains { $0.isEqual(to: key) } }
     }
 
     /// Checks the signature with the key that the token names; a token that names none may be of a set of one.

@@ -74,6 +74,7 @@ extension Configuration {
         let secrets = section.value(RootSection.secrets)
         let clientAddress = section.value(RootSection.clientAddress)
         let issuers = section.value(RootSection.issuers)
+        let tokens = section.value(RootSection.tokens)
         let upstreams = section.value(RootSection.upstreams)
         let routes = section.value(RootSection.routes)
         let http = section.value(RootSection.http)
@@ -82,9 +83,10 @@ extension Configuration {
         let documentation = section.value(RootSection.documentation)
         user = section.value(RootSection.user)
         metrics = section.value(RootSection.metrics)
-        CrossChecks(section.context, listeners, issuers, routes, metrics).run()
+        CrossChecks(section.context, listeners, issuers, tokens, routes, metrics).run()
         guard let workers, let listeners, let admin, let log, let state, let secrets, let clientAddress, let issuers,
-            let upstreams, let routes, let http, let timeouts, let connections, let documentation, version != nil
+            let tokens, let upstreams, let routes, let http, let timeouts, let connections, let documentation,
+            version != nil
         else { return nil }
         path = section.context.file
         self.workers = workers
@@ -98,6 +100,7 @@ extension Configuration {
         self.secrets = secrets
         self.clientAddress = clientAddress
         self.issuers = issuers.map(\.value)
+        self.tokens = tokens
         self.upstreams = upstreams.map { upstream in
             var settings = upstream.value
             settings.name = upstream.name

@@ -21,6 +21,7 @@ package struct Configuration: Sendable {
     package var secrets: SecretSettings
     package var clientAddress: ClientAddressSettings
     package var issuers: [IssuerSettings]
+    package var tokens: TokenSettings
     package var upstreams: [UpstreamSettings]
     /// In the order of the file; the most specific match wins, not the first.
     package var routes: [RouteSettings]

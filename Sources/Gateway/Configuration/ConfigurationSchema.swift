@@ -8,6 +8,7 @@ enum ConfigurationSchema {
         SectionSchema("listeners[].tls.certificates[]", CertificateSection.rows), AdminSection.schema,
         MetricsSection.schema, LogSection.schema, StateSection.schema, LossSection.schema, SecretSection.schema,
         ClientAddressSection.schema, IssuerSection.schema, IssuerKeySection.schema, ClaimSection.schema,
+        TokenSection.schema,
         UpstreamSection.schema, UpstreamTLSSection.schema, UpstreamTimeoutSection.schema, PoolSection.schema,
         EjectionSection.schema, RouteSection.schema, MatchSection.schema, AccessSection.schema,
         SignInSection.schema, CORSSection.schema, LimitSection.schema,

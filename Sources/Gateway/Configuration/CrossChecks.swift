@@ -9,6 +9,7 @@ struct CrossChecks {
     private let context: ReadingContext
     private let listeners: [Located<ListenerSettings>]
     private let issuers: [Located<IssuerSettings>]
+    private let tokens: TokenSettings?
     private let routes: [RouteFile]
     private let metrics: MetricsSettings?
 
@@ -16,12 +17,14 @@ struct CrossChecks {
         _ context: ReadingContext,
         _ listeners: [Located<ListenerSettings>]?,
         _ issuers: [Located<IssuerSettings>]?,
+        _ tokens: TokenSettings?,
         _ routes: [RouteFile]?,
         _ metrics: MetricsSettings?
     ) {
         self.context = context
         self.listeners = listeners ?? []
         self.issuers = issuers ?? []
+        self.tokens = tokens
         self.routes = routes ?? []
         self.metrics = metrics
     }
@@ -44,6 +47,14 @@ struct CrossChecks {
 
     private func checkIssuers() {
         for (index, issuer) in issuers.enumerated() {
+            // Its tokens would be taken for ours, and be refused.
+            if issuer.value.issuer == tokens?.issuer {
+                report(
+                    "an outside issuer has the iss of our own tokens (tokens.issuer)",
+                    issuer,
+                    found: issuer.value.issuer
+                )
+            }
             let earlier = issuers[..<index]
             if earlier.contains(where: { $0.value.name == issuer.value.name }) {
                 report("two issuers have the same name", issuer, found: issuer.value.name)

@@ -71,6 +71,7 @@ final class WorkerRole {
             name: "\(node)-worker-\(setting.index)",
             endpoint: try RedisEndpoint.configured(configuration.state, setting.paths),
             settings: configuration.state,
+            tokens: configuration.tokens,
             peppers: peppers,
             loop: loop
         ) { connection in

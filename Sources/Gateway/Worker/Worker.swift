@@ -152,6 +152,7 @@ package final class Worker {
         )
         snapshot.retire(after: new)
         snapshot = new
+        state.tokens.configure(configuration.tokens)
     }
 
     /// Seals new session tickets with the keys of the next period.

@@ -13,6 +13,7 @@ package final class WorkerState {
     package let directory: AppDirectory
     package let revocations: Revocations
     package let windows: WindowStore
+    package let tokens: TokenJudge
     package let keyUses: KeyUseRecorder
     package let deviceKeys: DeviceKeyStore
     package let peppers: PepperRing
@@ -28,6 +29,7 @@ package final class WorkerState {
         name: String,
         endpoint: RedisEndpoint,
         settings: StateSettings,
+        tokens: TokenSettings,
         peppers: PepperRing,
         loop: EventLoop,
         keys: @Reactor (RedisConnection) -> KeyFollower
@@ -41,6 +43,8 @@ package final class WorkerState {
         lease = ServingLease(loop: loop)
         directory = AppDirectory(connection: connection, lease: lease, loop: loop)
         revocations = Revocations(loop: loop)
+        let judge = TokenJudge(loop: loop, settings: tokens)
+        self.tokens = judge
         windows = WindowStore(connection: connection)
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
         deviceKeys = DeviceKeyStore(connection: connection)
@@ -55,6 +59,7 @@ package final class WorkerState {
             subscribers: [revocations, directory, self.keys]
         )
         self.peppers = peppers
+        judge.follow(self.keys)
     }
 
     /// Connects and begins to follow changes; open routes are served meanwhile.

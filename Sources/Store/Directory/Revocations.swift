@@ -21,6 +21,9 @@ package final class Revocations {
         self.loop = loop
     }
 
+    /// Whether any watermark is held.
+    package var hasMarks: Bool { !marks.isEmpty }
+
     /// The number of revocations held, for metrics.
     package var count: Int { tokens.count + marks.count }
 
@@ -32,6 +35,20 @@ package final class Revocations {
     /// Whether tokens of `subject` that were issued at `issuedAt` (milliseconds since 1970) are revoked.
     package func isRevoked(_ subject: RevocationSubject, issuedAt: Int64) -> Bool {
         guard !marks.isEmpty, let mark = marks[subject.digest] else { return false }
+        return issuedAt < mark.notBefore
+    }
+
+    /// Whether the token whose place this is, issued at `issuedAt`, is revoked by its id or by any watermark; looks up
+    /// what was hashed when the token was verified.
+    package func isRevoked(_ place: RevocationPlace, issuedAt: Int64) -> Bool {
+        if !tokens.isEmpty, let token = place.token, tokens[token] != nil { return true }
+        if marks.isEmpty { return false }
+        return isMarked(place.app, issuedAt) || isMarked(place.person, issuedAt) || isMarked(place.device, issuedAt)
+            || isMarked(place.key, issuedAt)
+    }
+
+    private func isMarked(_ digest: Int?, _ issuedAt: Int64) -> Bool {
+        guard let digest, let mark = marks[digest] else { return false }
         return issuedAt < mark.notBefore
     }
 

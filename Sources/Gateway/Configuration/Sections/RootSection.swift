@@ -49,6 +49,7 @@ enum RootSection {
         .standard([]),
         "Outside issuers of tokens."
     )
+    static let tokens = Setting("tokens", TokenSection.kind, .implied, "Our own tokens, and how others' are judged.")
     static let upstreams = Setting(
         "upstreams",
         ValueKind.named(UpstreamSection.kind),
@@ -75,7 +76,7 @@ enum RootSection {
         "",
         [
             version.row, workers.row, user.row, listeners.row, admin.row, metrics.row, log.row, state.row,
-            secrets.row, clientAddress.row, issuers.row, upstreams.row, routes.row, http.row, timeouts.row,
+            secrets.row, clientAddress.row, issuers.row, tokens.row, upstreams.row, routes.row, http.row, timeouts.row,
             connections.row, documentation.row,
         ]
     )

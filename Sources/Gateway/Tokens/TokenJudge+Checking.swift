@@ -1,0 +1,132 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Limits
+import Store
+import Transport
+
+/// What became of a token that was presented.
+enum TokenStep {
+    case known(TokenKnowledge)
+    /// Its check waits for its turn.
+    case queued
+    /// The client's network has enough tokens waiting.
+    case shareSpent
+    /// Nobody's token may wait any more.
+    case full
+}
+
+extension TokenJudge {
+    /// What is known of a token; allocates nothing for one that was seen before.
+    ///
+    /// One that was not is checked at once while there is time for checks in this turn, else in its turn: `waiter` then
+    /// hears of it.
+    func judge(
+        _ token: Span<UInt8>,
+        as use: TokenUse,
+        from client: IPAddress,
+        now: Int64,
+        waiter: () -> TokenQueue.Waiter
+    ) -> TokenStep {
+        keepUp(with: now)
+        if let known = seen(token, as: use, now: now) { return .known(known) }
+        if queue.isEmpty, budget.mayCheck(at: MonotonicInstant.readClock()) {
+            let knowledge = check(token, as: use, now: now)
+            return parks(token, as: use, knowledge, waiter) ? .queued : .known(knowledge)
+        }
+        let bytes = token.indices.map { token[$0] }
+        switch queue.enter(bytes, as: use, from: client.network, waiter()) {
+        case .queued:
+            if !turn.isArmed { turn.arm(after: Self.turnLength) }
+            return .queued
+        case .shareSpent: return .shareSpent
+        case .full: return .full
+        }
+    }
+
+    /// One tick of the timers: what waits is looked at a hundred times a second.
+    private static let turnLength = Duration.milliseconds(10)
+
+    private func seen(_ token: Span<UInt8>, as use: TokenUse, now: Int64) -> TokenKnowledge? {
+        let outcome =
+            switch use {
+            case .application: application.outcome(for: token, now: now)
+            case .person: persons.outcome(for: token, now: now)
+            }
+        switch outcome {
+        case .good(let token): return .good(token)
+        case .bad(let fault): return .bad(fault)
+        case nil: return nil
+        }
+    }
+
+    /// Checks what waits, in order, while there is time for checks.
+    func checkQueued() {
+        // The waiters may present other tokens: those wait behind.
+        while !queue.isEmpty, budget.mayCheck(at: MonotonicInstant.readClock()), let flight = queue.next() {
+            let now = loop.wallClockMilliseconds
+            let token = flight.token
+            let knowledge = seen(token.span, as: flight.use, now: now) ?? check(token.span, as: flight.use, now: now)
+            let waiters = flight.waiters
+            let tell: TokenQueue.Waiter = { knowledge in for waiter in waiters { waiter(knowledge) } }
+            if !parks(token.span, as: flight.use, knowledge, { tell }) { tell(knowledge) }
+        }
+        if !queue.isEmpty { turn.arm(after: Self.turnLength) }
+    }
+
+    private func check(_ token: Span<UInt8>, as use: TokenUse, now: Int64) -> TokenKnowledge {
+        let start = MonotonicInstant.readClock()
+        let knowledge: TokenKnowledge
+        do throws(TokenFault) {
+            let verified = VerifiedToken(try authority.verify(token, as: use, now: now))
+            remember(token, as: use, verified, now: now)
+            knowledge = .good(verified)
+        } catch {
+            remember(token, as: use, error, now: now)
+            knowledge = .bad(error)
+        }
+        budget.spent(from: start, to: MonotonicInstant.readClock())
+        return knowledge
+    }
+
+    /// A token of an issuer that has just changed its keys is no bad token: it waits a moment for the new key set.
+    private func parks(
+        _ token: Span<UInt8>,
+        as use: TokenUse,
+        _ knowledge: TokenKnowledge,
+        _ waiter: () -> TokenQueue.Waiter
+    ) -> Bool {
+        guard case .bad(.unknownKey) = knowledge, let follower,
+            let issuer = authority.issuerMissingKey(of: token, as: use)
+        else { return false }
+        guard parking.enter(issuer, at: loop.now) else {
+            follower.keyMissing(of: issuer)
+            return false
+        }
+        let bytes = token.indices.map { token[$0] }
+        let waiter = waiter()
+        Task { @Reactor in
+            let came = await follower.newKeys(of: issuer, within: TokenParking.wait)
+            parking.leave()
+            guard came else { return waiter(knowledge) }
+            let now = loop.wallClockMilliseconds
+            waiter(seen(bytes.span, as: use, now: now) ?? check(bytes.span, as: use, now: now))
+        }
+        return true
+    }
+
+    private func remember(_ token: Span<UInt8>, as use: TokenUse, _ verified: VerifiedToken, now: Int64) {
+        switch use {
+        case .application: application.remember(token, verified, until: verified.facts.expiresAt, now: now)
+        case .person: persons.remember(token, verified, until: verified.facts.expiresAt, now: now)
+        }
+    }
+
+    private func remember(_ token: Span<UInt8>, as use: TokenUse, _ fault: TokenFault, now: Int64) {
+        switch use {
+        case .application: application.remember(token, fault, now: now)
+        case .person: persons.remember(token, fault, now: now)
+        }
+    }
+}
