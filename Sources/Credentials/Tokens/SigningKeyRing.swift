@@ -18,6 +18,14 @@ package struct SigningKeyRecord: Codable, Sendable, Equatable {
     package var sealed: SealedText
 
     static func purpose(_ id: String) -> String { "signing-key \(id)" }
+
+    /// The same key, sealed with the newest key of `sealing`.
+    package func resealed(with sealing: SealingRing) throws(SealingProblem) -> SigningKeyRecord {
+        var record = self
+        let purpose = Self.purpose(id)
+        record.sealed = try sealing.seal(try sealing.open(sealed, purpose: purpose), purpose: purpose)
+        return record
+    }
 }
 
 /// Why a ring of signing keys cannot be used.

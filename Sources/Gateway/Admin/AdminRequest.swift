@@ -43,6 +43,17 @@ package struct AdminRequest: Sendable {
         return flag
     }
 
+    /// How long the caller waits for every worker: `wait=SECONDS` of the query, 0 to 60.
+    var wait: Duration? {
+        get throws(AdminProblem) {
+            guard let text = query["wait"] else { return nil }
+            guard let seconds = Double(text), (0...60).contains(seconds) else {
+                throw .badRequest("wait is 0 to 60 seconds")
+            }
+            return .milliseconds(Int(seconds * 1_000))
+        }
+    }
+
     /// A list of texts; empty when the body has none.
     func texts(_ name: String) throws(AdminProblem) -> [String] {
         guard let value = body[name], value != .null else { return [] }

@@ -1,11 +1,16 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-package import Credentials
+import Credentials
 import Encodings
-package import Store
+import Store
 import Telemetry
 package import Transport
+
+/// How long a change waits until every worker has applied it: 5 s unless the request says otherwise.
+enum ConfirmationWait {
+    @TaskLocal static var time = Duration.seconds(5)
+}
 
 /// The admin API: reads and changes the registry, and asks about the gateway.
 ///
@@ -34,26 +39,27 @@ package final class AdminRoutes {
     let registry: RegistryStore
     let peppers: PepperRing
     let gateway: any GatewayControl
+    let keyring: KeyringKeeper
     /// Milliseconds since 1970.
     let now: () -> Int64
-    /// How long a change waits until every worker has applied it.
-    static let confirmationWait = Duration.seconds(5)
 
-    package init(
+    init(
         registry: RegistryStore,
         peppers: PepperRing,
         gateway: any GatewayControl,
+        keyring: KeyringKeeper,
         now: @escaping () -> Int64
     ) {
         self.registry = registry
         self.peppers = peppers
         self.gateway = gateway
+        self.keyring = keyring
         self.now = now
     }
 
     private static let table: [Route] =
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
-        + labTrustRoutes
+        + labTrustRoutes + keyringRoutes
         + historyRoutes + applyRoutes
 
     /// Answers one request; never fails, a problem is an answer too.
@@ -67,8 +73,15 @@ package final class AdminRoutes {
             let message = "this resource takes \(methods)"
             return AdminProblem(status: 405, code: "method_not_allowed", message: message).answer
         }
-        do {
-            return try await route.answer(self, request)
+        do throws(AdminProblem) {
+            let wait = try request.wait ?? ConfirmationWait.time
+            return try await ConfirmationWait.$time.withValue(wait) { () async -> Result<AdminAnswer, AdminProblem> in
+                do throws(AdminProblem) {
+                    return .success(try await route.answer(self, request))
+                } catch {
+                    return .failure(error)
+                }
+            }.get()
         } catch {
             return error.answer
         }
@@ -126,7 +139,7 @@ package final class AdminRoutes {
     func confirmation(of sequence: Int?) async throws(AdminProblem) -> [(String, JSONValue)] {
         guard let sequence else { return [("changed", .bool(false)), ("confirmed", .bool(true))] }
         let state = try await registryCall { () async throws(RegistryError) in
-            try await registry.waitApplied(sequence: sequence, timeout: Self.confirmationWait)
+            try await registry.waitApplied(sequence: sequence, timeout: ConfirmationWait.time)
         }
         switch state {
         case .confirmed:

@@ -42,8 +42,13 @@ extension AdminRoutes {
         }
         let apps = try await registryCall { () async throws(RegistryError) in try await registry.apps() }
         for app in apps.prefix(Self.subjectLimit) { all += try await rows(of: app, request) }
+        let limit = limit(request)
+        let own = try await registryCall { () async throws(RegistryError) in
+            try await registry.gatewayHistory(event: request.query["event"], limit: limit)
+        }
+        all += own.map { line($0, subject: "gateway") }
         all.sort { $0.at > $1.at }
-        return AdminAnswer(.object([("events", .array(all.prefix(limit(request)).map(\.json)))]))
+        return AdminAnswer(.object([("events", .array(all.prefix(limit).map(\.json)))]))
     }
 
     private func rows(of record: AppRecord, _ request: AdminRequest) async throws(AdminProblem) -> [HistoryLine] {

@@ -25,8 +25,8 @@ package struct AdminClient: Sendable {
     }
 
     private let path: String
-    /// A change may wait for its workers (5 s) and for Redis; more is a fault.
-    private static let timeoutSeconds = 30
+    /// A change may wait for its workers (60 s at most) and for Redis; more is a fault.
+    private static let timeoutSeconds = 90
     private static let answerLimit = 64 << 20
 
     package init(path: String) {

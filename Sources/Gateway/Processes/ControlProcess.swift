@@ -14,7 +14,6 @@ enum ControlProcess {
         let level = configuration.log.level.minimum
         let log = Log(format: LogFormat.chosen(environment), role: "control", minimum: level)
         let endpoint = try RedisEndpoint.configured(configuration.state, paths)
-        let keys = try KeyMaterial.load(paths, configuration.secrets)
         let slots: ControlSlots
         do {
             slots = try ControlSlots(paths, workers: order.workers)
@@ -34,7 +33,7 @@ enum ControlProcess {
                     workers: order.workers,
                     slots: slots,
                     endpoint: endpoint,
-                    peppers: try keys.ring(),
+                    keys: try ControlKeys(paths, configuration.secrets),
                     link: link,
                     loop: loop,
                     environment: environment,

@@ -38,6 +38,7 @@ final class ControlRole: GatewayControl {
     private lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
     private lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
     private let routes: AdminRoutes
+    private let keyring: KeyringKeeper
 
     private static let certificateInterval = Duration.seconds(10)
     private static let redisInterval = Duration.seconds(10)
@@ -50,7 +51,7 @@ final class ControlRole: GatewayControl {
         workers: Int,
         slots: ControlSlots,
         endpoint: RedisEndpoint,
-        peppers: PepperRing,
+        keys: ControlKeys,
         link: any SupervisorLink,
         loop: EventLoop,
         environment: [String: String],
@@ -73,9 +74,26 @@ final class ControlRole: GatewayControl {
         let registry = RegistryStore(connection: redis, loop: loop, syncsChanges: isEmbedded)
         self.registry = registry
         let bridge = ControlBridge()
-        self.routes = AdminRoutes(registry: registry, peppers: peppers, gateway: bridge) {
-            Timestamp.now().milliseconds
-        }
+        let clock = { Timestamp.now().milliseconds }
+        let keyring = KeyringKeeper(
+            registry: registry,
+            source: keys.source,
+            material: keys.material,
+            peppers: keys.peppers,
+            node: keys.node,
+            algorithm: { .es256 },
+            loop: loop,
+            log: log,
+            now: clock
+        )
+        self.keyring = keyring
+        self.routes = AdminRoutes(
+            registry: registry,
+            peppers: keys.peppers,
+            gateway: bridge,
+            keyring: keyring,
+            now: clock
+        )
         bridge.role = self
         metrics.took(configuration, at: takenAt)
     }
@@ -97,6 +115,7 @@ final class ControlRole: GatewayControl {
         }
         certificateTimer.arm(after: Self.certificateInterval)
         redisTimer.arm(after: .milliseconds(200))
+        keyring.start()
         link.send(.serving)
     }
 
@@ -201,6 +220,7 @@ final class ControlRole: GatewayControl {
         }
         // Only until it was there once: changes need it, requests do not.
         if !hasReachedRedis { reasons.append("control does not reach Redis yet") }
+        if let problem = keyring.problem { reasons.append(problem) }
         if let redisProblem { reasons.append(redisProblem) }
         return reasons
     }

@@ -67,17 +67,32 @@ package enum KeyFiles {
         return "k" + Hex.encode(Array(digest.bytes[..<4]))
     }
 
+    /// Adds a new key below those of a file; it opens and verifies, and is in use only once Redis names it.
+    static func add(to path: String) throws(ProcessFault) -> String {
+        let held = try load(path)
+        let key = random(keyLength)
+        try write((held.map(\.bytes) + [key]).map { Hex.encode($0) + "\n" }.joined(), to: path, owner: nil)
+        return id(of: key)
+    }
+
     private static func make(_ path: String, length: Int, owner: Account?) throws(ProcessFault) {
+        try write(Hex.encode(random(length)) + "\n", to: path, owner: owner)
+    }
+
+    private static func random(_ count: Int) -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    private static func write(_ text: String, to path: String, owner: Account?) throws(ProcessFault) {
         // Written under another name first: a crash in between leaves no half key.
         let fresh = "\(path).new"
         _ = unsafe unlink(fresh)
         let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw ProcessFault(doing: "make the key file \(path)", errno: errno) }
         defer { close(descriptor) }
-        var random = SystemRandomNumberGenerator()
-        let key = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-        let line = Array((Hex.encode(key) + "\n").utf8)
-        let isWritten = unsafe write(descriptor, line, line.count) == line.count && fsync(descriptor) == 0
+        let bytes = Array(text.utf8)
+        let isWritten = unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
         if let owner { _ = fchown(descriptor, owner.user, owner.group) }
         guard isWritten, unsafe rename(fresh, path) == 0 else {
             throw ProcessFault(doing: "write the key file \(path)", errno: errno)

@@ -145,7 +145,7 @@ private struct SingleParts {
             workers: 1,
             slots: slots,
             endpoint: try .configured(configuration.state, setting.paths),
-            peppers: try KeyMaterial.load(setting.paths, configuration.secrets).ring(),
+            keys: try ControlKeys(setting.paths, configuration.secrets),
             link: link,
             loop: loop,
             environment: environment,

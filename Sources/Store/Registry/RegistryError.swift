@@ -39,7 +39,7 @@ extension RegistryError: Equatable {
 
 extension RegistryError {
     /// Why an app is closed, for logs.
-    var reason: String {
+    package var reason: String {
         switch self {
         case .broken(let reason): reason
         case .rejected(_, let message): message

@@ -61,4 +61,11 @@ struct Option: Sendable {
     static let help = Option(name: "--help", help: "print this", isCommon: true)
     /// What every verb that speaks with a running gateway takes.
     static let remote = [config, json]
+    static let wait = Option(
+        name: "--wait",
+        value: "S",
+        help: "seconds to wait until every worker has applied it, 0 to 60; 5 when not given"
+    )
+    /// What every verb that takes something away takes: it ends with 1 where that is not confirmed in time.
+    static let changing = [wait] + remote
 }

@@ -35,4 +35,14 @@ struct Invocation: Sendable {
         }
         return number
     }
+
+    /// A number of seconds within `range`, as it was written.
+    func seconds(_ option: String, in range: ClosedRange<Double>) throws(CommandFailure) -> String? {
+        guard let text = self[option] else { return nil }
+        guard let number = Double(text), range.contains(number) else {
+            let bounds = "\(Int(range.lowerBound)) to \(Int(range.upperBound))"
+            throw .usage("\(option) takes seconds from \(bounds), not \"\(text)\"", seeHelpOf: command.name)
+        }
+        return text
+    }
 }

@@ -8,8 +8,11 @@ import Gateway
 struct RemoteGateway {
     private let client: AdminClient
     private let path: String
+    /// How long the gateway shall wait for its workers, as `--wait` says.
+    private let wait: String?
 
     init(for invocation: Invocation) throws(CommandFailure) {
+        wait = try invocation.seconds("--wait", in: 0...60)
         self.path = try ConfigurationFile.adminSocket(for: invocation)
         self.client = AdminClient(path: path)
     }
@@ -24,7 +27,8 @@ struct RemoteGateway {
         }
         let answer: AdminClient.Answer
         do {
-            answer = try client.send(method, "/admin/v1\(target)", body: bytes)
+            let query = wait.map { "\(target.contains("?") ? "&" : "?")wait=\($0)" } ?? ""
+            answer = try client.send(method, "/admin/v1\(target)\(query)", body: bytes)
         } catch {
             throw failure(of: error)
         }

@@ -34,7 +34,7 @@ enum AppCommands {
         Command(
             words: ["apps", "disable"],
             summary: "refuse every request that names it, from the next one on",
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             run: { invocation throws(CommandFailure) in try set(false, invocation) }
         ),
         Command(

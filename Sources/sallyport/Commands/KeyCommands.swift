@@ -26,7 +26,7 @@ enum KeyCommands {
             words: ["keys", "revoke"],
             summary: "refuse a key from the next request on",
             operands: [Operand(name: "ID", help: "the key's id, key_…; see keys list")],
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             run: revoke
         ),
     ]

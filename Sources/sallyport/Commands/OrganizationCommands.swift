@@ -28,7 +28,7 @@ enum OrganizationCommands {
             words: ["orgs", "disable"],
             summary: "refuse every app of it from the next request on",
             operands: [id],
-            options: Option.remote,
+            options: Option.changing,
             run: { invocation throws(CommandFailure) in try set(false, invocation) }
         ),
         Command(
@@ -99,7 +99,10 @@ enum Change {
         for warning in answer.texts("warnings") { text += "  warning: \(warning)\n" }
         for step in answer.texts("next_steps") { text += "  next: \(step)\n" }
         if answer["confirmed"]?.bool == false {
-            text += "  not confirmed by every worker yet; in effect by \(answer.text("effective_by"))\n"
+            if let moment = answer["effective_by"]?.string {
+                text += "  not confirmed by every worker yet; in effect by \(moment)\n"
+            }
+            for worker in answer.texts("waiting_for") { text += "    waiting for \(worker)\n" }
         }
         return text
     }

@@ -26,7 +26,7 @@ enum OriginCommands {
             words: ["origins", "remove"],
             summary: "refuse pages of an origin from the next request on",
             operands: [origin],
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             run: { invocation throws(CommandFailure) in try ListEntry.remove("origins", "origin", invocation) }
         ),
         Command(
@@ -74,7 +74,7 @@ enum DomainCommands {
             words: ["domains", "remove"],
             summary: "refuse web sign-ins of a domain",
             operands: [domain],
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             run: { invocation throws(CommandFailure) in try ListEntry.remove("domains", "domain", invocation) }
         ),
     ]

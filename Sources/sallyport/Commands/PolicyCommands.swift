@@ -30,7 +30,7 @@ enum PolicyCommands {
         Command(
             words: ["check", "enforce"],
             summary: "only proofs work; the secret is refused",
-            options: [.app, Option(name: "--yes", help: "do not ask when there are warnings")] + Option.remote,
+            options: [.app, Option(name: "--yes", help: "do not ask when there are warnings")] + Option.changing,
             run: enforce
         ),
     ]
@@ -41,7 +41,8 @@ enum PolicyCommands {
         _ resource: String,
         _ body: [(String, JSONValue)]
     ) -> Command {
-        Command(words: words, summary: summary, options: [.app] + Option.remote) { invocation throws(CommandFailure) in
+        Command(words: words, summary: summary, options: [.app] + Option.changing) {
+            invocation throws(CommandFailure) in
             try change(resource, .members(body), invocation)
         }
     }

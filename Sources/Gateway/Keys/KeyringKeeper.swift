@@ -1,0 +1,245 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Crypto
+import Encodings
+import Store
+import Telemetry
+import Transport
+
+/// The control process's care for our own keys: made once, checked on every node, rotated, sealed anew.
+///
+/// Isolated to the Reactor. Several control processes on one Redis do the same work; each change is one script that only
+/// the first of them wins, so it does not matter which.
+@Reactor
+final class KeyringKeeper {
+    /// Why this node cannot work with the keys in use; nil while it can.
+    private(set) var problem: String?
+    /// The live nodes and the keys at rest that each holds.
+    private(set) var nodes: [NodeKeys] = []
+    /// How the last look went.
+    private(set) var hasLooked = false
+    let registry: RegistryStore
+    let source: KeySource
+    let node: String
+    let now: () -> Int64
+    private(set) var material: KeyMaterial
+    private(set) var keyring = KeyringDocument()
+    private(set) var own: SigningKeyRing?
+    private let peppers: PepperRing
+    private let algorithm: () -> TokenAlgorithm
+    private let loop: EventLoop
+    private let log: Log
+    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timerFired() }
+
+    private static let interval = Duration.seconds(2)
+    private static let firstInterval = Duration.milliseconds(50)
+    /// Who the history says did what nobody asked for.
+    static let actor = "gateway"
+
+    init(
+        registry: RegistryStore,
+        source: KeySource,
+        material: KeyMaterial,
+        peppers: PepperRing,
+        node: String,
+        algorithm: @escaping () -> TokenAlgorithm,
+        loop: EventLoop,
+        log: Log,
+        now: @escaping () -> Int64
+    ) {
+        self.registry = registry
+        self.source = source
+        self.material = material
+        self.peppers = peppers
+        self.node = node
+        self.algorithm = algorithm
+        self.loop = loop
+        self.log = log
+        self.now = now
+    }
+
+    /// Begins to look after the keys.
+    func start() {
+        timer.arm(after: Self.firstInterval)
+    }
+
+    private func timerFired() {
+        Task { @Reactor in
+            await look()
+            timer.arm(after: hasLooked ? Self.interval : Self.firstInterval)
+        }
+    }
+
+    /// Looks once at everything; a store that is away leaves all as it was.
+    func look() async {
+        do throws(RegistryError) {
+            let former = problem
+            problem = try await check()
+            hasLooked = true
+            if let problem, problem != former { log.error("this node's keys do not fit", ["reason": problem]) }
+        } catch {
+            guard case .store = error else {
+                problem = "the shared keys in Redis cannot be read: \(error.reason)"
+                return
+            }
+        }
+    }
+
+    private func check() async throws(RegistryError) -> String? {
+        nodes = try await registry.announce(held)
+        try await takeKeyring(try await settledKeyring())
+        if let missing = missingKeys() { return missing }
+        let signing = try await settledSigning()
+        let sealing: SealingRing
+        do {
+            sealing = try material.sealingRing(current: keyring.seal)
+        } catch {
+            return error.sentence
+        }
+        do throws(SigningKeyProblem) {
+            own = try SigningKeyRing(signing.keys, sealing: sealing)
+        } catch {
+            return error.sentence
+        }
+        if signing.keys.contains(where: { $0.sealed.key != sealing.newest }) { try await reseal(with: sealing) }
+        return nil
+    }
+
+    /// What this node can open and verify.
+    var held: NodeKeys {
+        NodeKeys(node: node, seals: material.seals.map(\.id), peppers: material.peppers.map(\.id))
+    }
+
+    // MARK: - The keys at rest
+
+    /// Names the keys in use at the first start of all; later only reads which they are.
+    private func settledKeyring() async throws(RegistryError) -> KeyringDocument {
+        let known = try await registry.document(KeyringDocument.self).document
+        if known.seal != nil, known.pepper != nil { return known }
+        let (seal, pepper) = (material.seals.first?.id, material.peppers.first?.id)
+        return try await registry.change(KeyringDocument.self, by: Self.actor) { document throws(RegistryError) in
+            guard document.seal == nil || document.pepper == nil else { return [] }
+            document.seal = document.seal ?? seal
+            document.pepper = document.pepper ?? pepper
+            return [
+                HistoryEvent(
+                    "keyring_made",
+                    [("seal", .optional(document.seal)), ("pepper", .optional(document.pepper))]
+                )
+            ]
+        }.document
+    }
+
+    private func takeKeyring(_ document: KeyringDocument) async throws(RegistryError) {
+        let isNew = document != keyring
+        keyring = document
+        // The operator may have added the key that was missing.
+        if isNew || missingKeys() != nil { readMaterial() }
+    }
+
+    /// Reads the keys at rest again, and hashes with the pepper in use.
+    func readMaterial() {
+        do {
+            material = try source.load()
+            try peppers.replace(material.peppers(current: keyring.pepper))
+        } catch let fault as ProcessFault {
+            log.error("the keys at rest cannot be read", ["reason": fault.message])
+        } catch {
+            log.error("the peppers cannot be used", ["reason": "\(error)"])
+        }
+    }
+
+    private func missingKeys() -> String? {
+        if let seal = keyring.seal, !held.seals.contains(seal) {
+            return "this node does not hold the sealing key \(seal) that the gateway uses"
+                + " (it holds \(held.seals.joined(separator: ", "))); copy \(source.sealPlace) from another node"
+        }
+        if let pepper = keyring.pepper, !held.peppers.contains(pepper) {
+            return "this node does not hold the pepper \(pepper) that the gateway uses"
+                + " (it holds \(held.peppers.joined(separator: ", "))); copy \(source.pepperPlace) from another node"
+        }
+        return nil
+    }
+
+    // MARK: - The signing keys
+
+    /// The ring: made at the first start of all, and without keys whose tokens have all ended.
+    private func settledSigning() async throws(RegistryError) -> SigningDocument {
+        let known = try await registry.document(SigningDocument.self).document
+        if known.keys.isEmpty { return try await rotateSigning(by: Self.actor).document }
+        let moment = now()
+        guard known.keys.contains(where: { ($0.verifiesUntil ?? .max) <= moment }) else { return known }
+        return try await registry.change(SigningDocument.self, by: Self.actor) { document throws(RegistryError) in
+            let ended = document.keys.filter { ($0.verifiesUntil ?? .max) <= moment }
+            document.keys.removeAll { ended.contains($0) }
+            return ended.map { HistoryEvent("signing_key_ended", [("key_id", .string($0.id))]) }
+        }.document
+    }
+
+    /// Publishes a new signing key; it signs when every verifier has had the time to see it.
+    func rotateSigning(by: String) async throws(RegistryError) -> (document: SigningDocument, sequence: Int?) {
+        let moment = now()
+        let algorithm = algorithm()
+        return try await registry.change(SigningDocument.self, by: by) { document throws(RegistryError) in
+            // At the first start another node may have been faster.
+            if by == Self.actor, !document.keys.isEmpty { return [] }
+            guard document.keys.count < Self.mostSigningKeys else {
+                throw .rejected(
+                    code: "too_many_keys",
+                    message: "\(document.keys.count) signing keys are still needed; the oldest ends by itself"
+                )
+            }
+            do {
+                let sealing = try material.sealingRing(current: keyring.seal)
+                document.keys = try SigningKeyRing.rotated(
+                    document.keys,
+                    algorithm: algorithm,
+                    overlap: Self.overlap,
+                    sealing: sealing,
+                    now: moment
+                )
+            } catch let problem as SigningKeyProblem {
+                throw .rejected(code: "keys_unusable", message: problem.sentence)
+            } catch let problem as SealingProblem {
+                throw .rejected(code: "keys_unusable", message: problem.sentence)
+            } catch {
+                throw .rejected(code: "keys_unusable", message: "a signing key could not be made")
+            }
+            guard let made = document.keys.first else { return [] }
+            let word = document.keys.count == 1 ? "signing_key_made" : "signing_key_rotated"
+            return [
+                HistoryEvent(word, [("key_id", .string(made.id)), ("algorithm", .string(made.algorithm.rawValue))])
+            ]
+        }
+    }
+
+    /// Our longest tokens live so long: a key verifies until the last that it signed has ended.
+    private static let overlap: Int64 = 30 * 86_400_000
+    /// Key sets may hold 64 keys where they are read; a quarter of it is more than anybody needs in a month.
+    private static let mostSigningKeys = 16
+
+    /// Seals with the key in use what is sealed with another.
+    private func reseal(with sealing: SealingRing) async throws(RegistryError) {
+        let change = try await registry.change(SigningDocument.self, by: Self.actor) { document throws(RegistryError) in
+            let count = document.keys.count { $0.sealed.key != sealing.newest }
+            do throws(SealingProblem) {
+                for index in document.keys.indices where document.keys[index].sealed.key != sealing.newest {
+                    document.keys[index] = try document.keys[index].resealed(with: sealing)
+                }
+            } catch {
+                throw .rejected(code: "keys_unusable", message: error.sentence)
+            }
+            return [HistoryEvent("sealed_anew", [("seal", .string(sealing.newest)), ("count", .integer(count))])]
+        }
+        if change.sequence != nil { log.info("sealed anew", ["seal": sealing.newest]) }
+    }
+}
+
+extension KeySource {
+    /// Where the sealing keys are, for people.
+    var sealPlace: String { secrets.seal?.reference ?? paths.sealing }
+    /// Where the peppers are, for people.
+    var pepperPlace: String { secrets.pepper?.reference ?? paths.pepper }
+}
