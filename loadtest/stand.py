@@ -161,7 +161,7 @@ class Stand:
                 {"name": "client", "per": ["app", "client"], "limit": many, "window": "60s"}]),
         ]
         one = binary.Gateway(site, routes, {"origin": {"endpoints": ["http://127.0.0.1:%d" % self.origin_port]}}, workers=workers,
-                             environment=environment, http={"body": "2GiB"}, connections={"per_worker": 20000, "per_client": 20000}, **sections)
+                             environment=environment, http={"body": "2GiB"}, connections={"per_worker": 20000, "per_client": 20000, "rate": "9999999 + 9999999/s", "handshakes": "9999999 + 9999999/s"}, **sections)
         one.start()
         pin(one.descendants() + [one.process.pid], SERVER_CORE)
         pin([one.redis()], LOAD_CORE)

@@ -80,12 +80,15 @@ extension Configuration {
         let http = section.value(RootSection.http)
         let timeouts = section.value(RootSection.timeouts)
         let connections = section.value(RootSection.connections)
+        let http2 = section.value(RootSection.http2)
+        let memory = section.value(RootSection.memory)
         let documentation = section.value(RootSection.documentation)
         user = section.value(RootSection.user)
         metrics = section.value(RootSection.metrics)
         CrossChecks(section.context, listeners, issuers, tokens, routes, metrics).run()
         guard let workers, let listeners, let admin, let log, let state, let secrets, let clientAddress, let issuers,
-            let tokens, let upstreams, let routes, let http, let timeouts, let connections, let documentation,
+            let tokens, let upstreams, let routes, let http, let timeouts, let connections, let http2, let memory,
+            let documentation,
             version != nil
         else { return nil }
         path = section.context.file
@@ -110,6 +113,8 @@ extension Configuration {
         self.http = http
         self.timeouts = timeouts
         self.connections = connections
+        self.http2 = http2
+        self.memory = memory
         self.documentation = documentation.hasSuffix("/") ? String(documentation.dropLast()) : documentation
     }
 }

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import HTTP
 package import Transport
 
 /// What the platform's file means: everything resolved, every default filled in, nothing left to check.
@@ -28,6 +29,8 @@ package struct Configuration: Sendable {
     package var http: HTTPLimitSettings
     package var timeouts: TimeoutSettings
     package var connections: ConnectionSettings
+    package var http2: HTTP2Settings
+    package var memory: MemorySettings
     /// Where `data.docs` of refusals points, without a trailing slash.
     package var documentation: String
 }
@@ -109,6 +112,10 @@ package struct TimeoutSettings: Sendable, Equatable {
     package var idle: Duration
     /// How long a connection may wait for its next request.
     package var keepAlive: Duration
+    /// The bytes a second that buy a client another second, see `patience`.
+    package var leastRate: ByteCount
+    /// How long altogether a client may be slower than `leastRate`.
+    package var patience: Duration
     /// How long exchanges may go on after TERM.
     package var drain: Duration
 }
@@ -119,6 +126,16 @@ package struct ConnectionSettings: Sendable, Equatable {
     package var perWorker: Int
     /// Open downstream connections of one client address on one worker.
     package var perClient: Int
+    /// New connections of one client address to one worker.
+    package var rate: FloodBudget
+    /// Full TLS handshakes of one client address with one worker.
+    package var handshakes: FloodBudget
     /// Requests after which a keep-alive connection is closed.
     package var requests: Int
+}
+
+/// How much memory a worker may use.
+package struct MemorySettings: Sendable, Equatable {
+    /// Nil: half of what there is, shared by the workers.
+    package var perWorker: ByteCount?
 }

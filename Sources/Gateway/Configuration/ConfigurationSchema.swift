@@ -4,7 +4,8 @@
 /// Every section of the file in the order of its documentation.
 enum ConfigurationSchema {
     static let sections: [SectionSchema] = [
-        RootSection.schema, ListenerSection.schema, SectionSchema("listeners[].tls", TLSSection.rows),
+        RootSection.schema, ListenerSection.schema, ProxyProtocolSection.schema,
+        SectionSchema("listeners[].tls", TLSSection.rows),
         SectionSchema("listeners[].tls.certificates[]", CertificateSection.rows), AdminSection.schema,
         MetricsSection.schema, LogSection.schema, StateSection.schema, LossSection.schema, SecretSection.schema,
         ClientAddressSection.schema, IssuerSection.schema, IssuerKeySection.schema, ClaimSection.schema,
@@ -14,7 +15,7 @@ enum ConfigurationSchema {
         SignInSection.schema, CORSSection.schema, LimitSection.schema,
         SectionSchema("routes[].request_headers", HeaderSection.rows), ClientSection.schema,
         RouteTimeoutSection.schema, ForwardSection.schema, HTTPSection.schema, TimeoutSection.schema,
-        ConnectionSection.schema,
+        ConnectionSection.schema, HTTP2Section.schema, MemorySection.schema,
     ]
 
     /// The tables as `config/README.md` shows them.

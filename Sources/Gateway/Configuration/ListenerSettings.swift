@@ -1,12 +1,24 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import Transport
+
 /// One socket that takes requests.
 package struct ListenerSettings: Sendable, Equatable {
     package var address: ConfiguredAddress
     package var traffic: ListenerTraffic
     /// The families of endpoints that the gateway answers here itself.
     package var serves: [EndpointGroup] = []
+    /// Nil: connections begin with TLS or HTTP.
+    package var proxyProtocol: ProxyProtocolSettings?
+}
+
+/// Balancers in front of a listener that speak the PROXY protocol.
+package struct ProxyProtocolSettings: Sendable, Equatable {
+    /// The only peers whose connections are taken.
+    package var sources: [AddressRange]
+    /// Whether a connection without a header is refused.
+    package var isRequired: Bool
 }
 
 /// What a listener does with what arrives.

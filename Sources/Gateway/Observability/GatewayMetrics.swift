@@ -77,6 +77,23 @@ package enum GatewayMetrics {
         "Workers that hold a lease on the registry and so can judge requests."
     )
 
+    package static let defences = Metric.counter(
+        "sallyport_defences_total",
+        "Clients that were turned away, cut off or answered 503 by a defence, by its name."
+    )
+    package static let memoryResident = Metric.gauge(
+        "sallyport_memory_resident_bytes",
+        "Memory of the workers, without pages of files."
+    )
+    package static let memoryBudget = Metric.gauge(
+        "sallyport_memory_budget_bytes",
+        "What the workers may use before they shed load: memory.per_worker for each."
+    )
+    package static let memoryShedding = Metric.gauge(
+        "sallyport_memory_shedding",
+        "Workers that shed load because their memory runs short."
+    )
+
     /// In the order of the exposition.
     package static let all: [Metric] = [
         requests, requestDuration, upstreamDuration, inFlight, receivedBytes, sentBytes, appRequests, decisions,
@@ -84,5 +101,6 @@ package enum GatewayMetrics {
         originRefusals, openConnections, connections, tlsHandshakes, parseErrors, upstreamRetries, redisUp,
         registryCache, logDropped,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
+        defences, memoryResident, memoryBudget, memoryShedding,
     ]
 }

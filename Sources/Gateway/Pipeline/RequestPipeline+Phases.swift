@@ -11,6 +11,7 @@ import Transport
 extension RequestPipeline {
     /// Finds the route that host, path and method name.
     func matchRoute(_ exchange: Exchange) -> Step {
+        if worker.memory.level == .refusesRequests { return refuseForMemory(exchange) }
         if let port = exchange.facts.connection?.redirectPort { return redirect(exchange, to: port) }
         let snapshot = worker.snapshot
         if let connection = exchange.facts.connection {
@@ -32,6 +33,12 @@ extension RequestPipeline {
         exchange.facts.timeouts = route.settings.timeouts
         exchange.facts.deadline = route.deadline(from: worker.loop.now)
         return checkForm(exchange, route)
+    }
+
+    /// What is under way has the memory that is left.
+    private func refuseForMemory(_ exchange: Exchange) -> Step {
+        worker.defences.note(.memoryRequest, client: exchange.facts.connection?.peerText ?? "")
+        return refuse(exchange, Refusal(.stateUnavailable, reason: "memory_short", retryAfter: 1))
     }
 
     /// What the route says of the request's form: its path, its size, its protocol.

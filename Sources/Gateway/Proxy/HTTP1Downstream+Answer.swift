@@ -95,6 +95,7 @@ extension HTTP1Downstream {
     func sendRelayed(_ bytes: Span<UInt8>) {
         stream.outbound.append(bytes)
         stream.outboundAppended()
+        if stream.isCongested, timeout != .writeTimedOut || !timer.isArmed { armForWriting() }
     }
 
     func sendLocal(_ answer: LocalAnswer, for exchange: Exchange) {
@@ -115,7 +116,7 @@ extension HTTP1Downstream {
     }
 
     func streamDrained(_ stream: ByteStream) {
-        if timeout == .writeTimedOut { timer.cancel() }
+        writingEased()
         if state == .exchanging || state == .relaying { exchange?.clientDrained() }
     }
 }

@@ -42,6 +42,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     private var isProcessing = false
     private(set) var timeout = ClientFailure.idleTimedOut
     private var unsentAtArming = 0
+    private var reading = ProgressBudget()
+    private var writing = ProgressBudget()
     let timer: LoopTimer
 
     init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
@@ -52,7 +54,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
         self.body = BodyReader(limits: worker.snapshot.parserLimits)
         self.timer = LoopTimer(loop: worker.loop)
         timer.onFire = { [unowned self] in timerFired() }
-        arm(times.header, .idleTimedOut)
+        // The stream has a deadline of its own for the handshake; the time for a head begins after it.
+        if !facts.isTLS { arm(times.header, .idleTimedOut) }
     }
 
     var times: TimeoutSettings { worker.snapshot.settings.timeouts }
@@ -117,6 +120,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
         timer.cancel()
         state = .exchanging
         wantsBody = false
+        reading.reset()
+        writing.reset()
         requests += 1
         closesAfterAnswer =
             !exchange.request.keepsAlive || worker.isDraining
@@ -140,7 +145,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
                 exchange.requestBodyEnded(trailers: body.trailers)
                 return true
             }
-            if wantsBody { arm(times.idle, .bodyTimedOut) }
+            if wantsBody { armForBody(progressed: step.consumed) }
             return step.consumed > 0
         } catch {
             bodyViolated(error, exchange)
@@ -153,13 +158,14 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     func readBody() {
         wantsBody = true
         stream.resumeReading()
-        if state == .exchanging, !body.isComplete { arm(times.idle, .bodyTimedOut) }
+        if state == .exchanging, !body.isComplete { armForBody(progressed: 0) }
         process()
     }
 
     func pauseBody() {
         wantsBody = false
         timer.cancel()
+        reading.pause(at: worker.loop.now)
         stream.pauseReading()
     }
 
@@ -194,11 +200,17 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
 
     func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
         if facts.isTLS, facts.session == nil { worker.metrics.handshakesFailed.increment() }
+        if failure == .handshakeDeadlinePassed { worker.defences.note(.slowHandshake, client: facts.peerText) }
+        if failure == .flushDeadlinePassed { worker.defences.note(.slowReader, client: facts.peerText) }
         fail(.closedEarly)
     }
 
     func streamSecured(_ stream: ByteStream, _ session: TLSSessionFacts) {
         facts.session = session
+        if session.isResumed, !facts.isTrustedProxy {
+            worker.admission.handshakeResumed(facts.peer, worker.snapshot.settings.connections)
+        }
+        arm(times.header, .idleTimedOut)
         (session.isResumed ? worker.metrics.handshakesResumed : worker.metrics.handshakesFull).increment()
     }
 
@@ -213,13 +225,20 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     private func timerFired() {
         switch timeout {
         case .headTimedOut where state == .readingHead:
+            worker.defences.note(.slowHead, client: facts.peerText)
             if let exchange { refuse(.tooSlow, exchange) }
         case .bodyTimedOut where state == .exchanging:
+            worker.defences.note(.slowBody, client: facts.peerText)
             if let exchange { bodyViolated(.tooSlow, exchange) }
-        case .writeTimedOut where stream.outboundCount < unsentAtArming:
-            // Slow, but it takes something.
+        case .idleTimedOut where state == .idle && stream.outboundCount > 0:
+            // The last answer has not been read yet.
             armForWriting()
-        case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut, .writeTimedOut:
+        case .idleTimedOut where state == .idle && requests == 0:
+            worker.defences.note(.silentConnection, client: facts.peerText)
+            fail(timeout)
+        case .writeTimedOut:
+            writeTimedOut()
+        case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut:
             fail(timeout)
         }
     }
@@ -229,10 +248,38 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
         timer.arm(after: delay)
     }
 
-    /// A client that takes nothing for the idle time is cut off; every byte it takes gives it more.
+    /// Bytes of the body are due; those that came give it more time.
+    private func armForBody(progressed bytes: Int) {
+        timeout = .bodyTimedOut
+        let now = worker.loop.now
+        timer.arm(at: bytes > 0 ? reading.progressed(bytes, at: now, times) : reading.wait(from: now, times))
+    }
+
+    /// The client has to take something of what waits for it.
     func armForWriting() {
         unsentAtArming = stream.outboundCount
-        arm(times.idle, .writeTimedOut)
+        timeout = .writeTimedOut
+        timer.arm(at: writing.wait(from: worker.loop.now, times))
+    }
+
+    private func writeTimedOut() {
+        let taken = unsentAtArming - stream.outboundCount
+        if taken > 0 {
+            let now = worker.loop.now
+            if writing.progressed(taken, at: now, times) > now { return armForWriting() }
+        }
+        if state == .idle, stream.outboundCount == 0 { return fail(.idleTimedOut) }
+        worker.defences.note(.slowReader, client: facts.peerText)
+        fail(.writeTimedOut)
+    }
+
+    /// The client has taken most of what waited for it.
+    func writingEased() {
+        guard timeout == .writeTimedOut else { return }
+        timer.cancel()
+        _ = writing.progressed(unsentAtArming - stream.outboundCount, at: worker.loop.now, times)
+        writing.pause(at: worker.loop.now)
+        if state == .exchanging, wantsBody, !body.isComplete { armForBody(progressed: 0) }
     }
 
     // MARK: Ending
@@ -272,6 +319,15 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     /// Draining: an idle connection ends now, a busy one after its answer.
     func drain() {
         if state == .idle, stream.inbound.isEmpty { close() } else { closesAfterAnswer = true }
+    }
+
+    /// Closes a connection that waits for a request and owes nothing; false where it does not.
+    func closeIfIdle() -> Bool {
+        guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0,
+            !facts.isTLS || facts.session != nil
+        else { return false }
+        close()
+        return true
     }
 
     func close() {

@@ -27,20 +27,57 @@ final class ClientListener: ConnectionTaker {
     }
 
     func connectionAccepted(_ connection: AcceptedConnection, on socket: ListeningSocket) {
-        guard worker.hasRoom, index < worker.snapshot.settings.listeners.count else { return connection.close() }
-        let settings = worker.snapshot.settings.listeners[index]
+        guard index < worker.snapshot.settings.listeners.count else { return connection.close() }
+        if let defence = worker.closedDoor { return turnAway(connection, defence) }
+        guard let proxy = worker.snapshot.settings.listeners[index].proxyProtocol else { return open(connection) }
+        let balancer = connection.peer
+        guard let address = balancer.ipAddress, proxy.sources.contains(where: { $0.contains(address) }) else {
+            return turnAway(connection, .proxyUnlisted)
+        }
+        worker.admission.prefaces += 1
+        let preface = ProxyPreface(loop: worker.loop, accepted: connection, isRequired: proxy.isRequired) { [self] in
+            worker.admission.prefaces -= 1
+            switch $0 {
+            case .success(let connection): open(connection)
+            case .failure(let failure):
+                guard let defence = Defence(failure) else { return }
+                worker.defences.note(defence, client: balancer.description)
+            }
+        }
+        preface.start(deadline: worker.snapshot.settings.timeouts.handshake)
+    }
+
+    private func turnAway(_ connection: AcceptedConnection, _ defence: Defence) {
+        worker.defences.note(defence, client: connection.peer.ipAddress?.description ?? "")
+        connection.close()
+    }
+
+    /// Serves a connection whose client is known.
+    private func open(_ connection: AcceptedConnection) {
+        let snapshot = worker.snapshot
+        guard index < snapshot.settings.listeners.count else { return connection.close() }
+        let settings = snapshot.settings.listeners[index]
         let address = connection.peer.ipAddress ?? ClientConnectionFacts.nobody
+        let isTrusted = snapshot.trustedProxies.contains { $0.contains(address) }
+        let refusal = worker.admission.refusal(
+            address,
+            isTLS: snapshot.tls[index] != nil,
+            isTrusted: isTrusted,
+            snapshot.settings.connections,
+            now: worker.loop.now
+        )
+        if let refusal { return turnAway(connection, refusal) }
         var redirectPort: UInt16?
         if case .redirectToHTTPS(let port) = settings.traffic { redirectPort = port }
-        let tls = worker.snapshot.tls[index]
+        let tls = snapshot.tls[index]
         let facts = ClientConnectionFacts(
             peer: address,
-            isTrustedProxy: worker.snapshot.trustedProxies.contains { $0.contains(address) },
+            isTrustedProxy: isTrusted,
             isTLS: tls != nil,
             redirectPort: redirectPort,
-            endpoints: worker.snapshot.endpoints[index]
+            endpoints: snapshot.endpoints[index]
         )
-        let stream = ByteStream(loop: worker.loop, accepted: connection, tls: tls, limits: worker.snapshot.streamLimits)
+        let stream = ByteStream(loop: worker.loop, accepted: connection, tls: tls, limits: snapshot.streamLimits)
         let downstream = HTTP1Downstream(stream: stream, facts: facts, worker: worker)
         worker.connectionOpened(downstream)
         stream.start(owner: downstream)

@@ -60,6 +60,7 @@ final class GatewaySnapshot {
         var streamLimits = StreamLimits()
         streamLimits.handshakeDeadline = settings.timeouts.handshake
         streamLimits.flushDeadline = settings.timeouts.idle
+        streamLimits.flushPatience = settings.timeouts.patience
         self.streamLimits = streamLimits
         self.trustedProxies = settings.clientAddress.trustedProxies
         var contexts: [TLSServerContext?] = []

@@ -25,12 +25,15 @@ package final class Worker {
     private(set) lazy var pipeline = RequestPipeline(worker: self)
     private(set) var isDraining = false
     let date = DateField()
+    let defences: DefenceRecorder
+    var admission = ConnectionAdmission()
+    let memory: MemoryGuard
 
     private let resolver: Resolver
     private var tickets: TicketKeys
     private var decisions: DecisionSequence
     private var listeners: [ClientListener] = []
-    private var connections: [ObjectIdentifier: HTTP1Downstream] = [:]
+    private(set) var connections: [ObjectIdentifier: HTTP1Downstream] = [:]
     private var free: [Exchange] = []
     /// Exchanges that ended this turn: callers up the stack may still look at them.
     private var ended: [Exchange] = []
@@ -57,6 +60,8 @@ package final class Worker {
             workers: max(1, environment.listeners.first?.descriptors.count ?? 1)
         )
         self.metrics = WorkerMetrics(slot: environment.metrics)
+        self.defences = DefenceRecorder(slot: environment.metrics, log: environment.log, loop: loop)
+        self.memory = MemoryGuard(loop: loop, log: environment.log, slot: environment.metrics)
         self.resolver = Resolver(loop: loop, pool: pool)
         self.tickets = tickets
         self.decisions = DecisionSequence(process: seed)
@@ -76,6 +81,7 @@ package final class Worker {
     /// Starts the state connections, then accepts.
     package func start() async {
         state.start { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
+        watchMemory()
         await awaitLease()
         await becomeAbleToJudge()
         for (index, sockets) in environment.listeners.enumerated() {
@@ -153,6 +159,7 @@ package final class Worker {
         snapshot.retire(after: new)
         snapshot = new
         state.tokens.configure(configuration.tokens)
+        watchMemory()
     }
 
     /// Seals new session tickets with the keys of the next period.
@@ -179,7 +186,7 @@ package final class Worker {
     }
 
     /// Whether one more client connection may be opened.
-    var hasRoom: Bool { connections.count < snapshot.settings.connections.perWorker }
+    var hasRoom: Bool { connections.count + admission.prefaces < snapshot.settings.connections.perWorker }
 
     // MARK: Exchanges
 

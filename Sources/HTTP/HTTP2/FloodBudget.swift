@@ -9,8 +9,8 @@ package struct FloodBudget: Sendable, Equatable {
     package let burst: Int
     /// The events a second that never run it dry.
     package let perSecond: Int
-    /// When the budget would be whole again.
-    private var wholeAt: UInt64 = 0
+    /// When the budget would be whole again, in nanoseconds.
+    package var wholeAt: UInt64 = 0
 
     /// A whole budget.
     package init(burst: Int, perSecond: Int) {
@@ -19,9 +19,11 @@ package struct FloodBudget: Sendable, Equatable {
         self.perSecond = perSecond
     }
 
+    /// The nanoseconds that one event is worth.
+    package var interval: UInt64 { 1_000_000_000 / UInt64(perSecond) }
+
     /// Takes one event; false when there is nothing left.
     package mutating func spend(now nanoseconds: UInt64) -> Bool {
-        let interval = 1_000_000_000 / UInt64(perSecond)
         let next = max(wholeAt, nanoseconds) &+ interval
         guard next &- nanoseconds <= interval &* UInt64(burst) else { return false }
         wholeAt = next
@@ -41,6 +43,8 @@ package enum HTTP2Flood: String, Error, Sendable, CaseIterable {
     case pings = "http2_pings"
     /// WINDOW_UPDATE frames.
     case windowUpdates = "http2_window_updates"
+    /// DATA frames that the peer's window cut small.
+    case tinyWindows = "http2_tiny_windows"
     /// DATA, HEADERS and CONTINUATION frames without content.
     case emptyFrames = "http2_empty_frames"
     /// PRIORITY frames and those of unknown types.
@@ -63,6 +67,8 @@ package struct HTTP2Budgets: Sendable, Equatable {
     package var pings = FloodBudget(burst: 100, perSecond: 20)
     /// A fast download credits every few packets.
     package var windowUpdates = FloodBudget(burst: 20_000, perSecond: 10_000)
+    /// An honest window lets a frame of some size pass; only its last bytes are few.
+    package var tinyWindows = FloodBudget(burst: 200, perSecond: 20)
     /// Some clients end a body or begin a block with one.
     package var emptyFrames = FloodBudget(burst: 50, perSecond: 10)
     /// Old clients send one or two a stream.

@@ -238,6 +238,16 @@ extension HTTP2Session {
         tell(.drained(stream))
     }
 
+    /// A DATA frame below this length, with more to send, was cut by the peer's windows.
+    static let tinyFrame = 256
+
+    func windowWasTiny() {
+        if !budgets.tinyWindows.spend(now: now), flood == nil {
+            flood = .tinyWindows
+            frames.terminate(.enhanceYourCalm)
+        }
+    }
+
     /// A reset that none of our own commands asked for was provoked.
     func resetSent(stream id: Int32, _ code: HTTP2ErrorCode) {
         if ownResets.contains(id) || role == .client || code == .noError { return }

@@ -423,7 +423,9 @@ private func sendData(
         let stream = owner.stream(unsafe frame.pointee.hd.stream_id), stream.outbound.count >= length
     else { return Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
     session.output.append(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: header, count: 9)))
+    let isCutSmall = length < HTTP2Session.tinyFrame && stream.outbound.count > length
     stream.outbound.move(length, to: &session.output)
+    if isCutSmall { owner.windowWasTiny() }
     owner.dataSent(stream)
     return 0
 }

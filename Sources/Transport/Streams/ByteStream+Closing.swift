@@ -28,7 +28,7 @@ extension ByteStream {
         guard phase != .closed, phase != .lingering, !wantsClose else { return }
         wantsClose = true
         lingerLeft = limits.lingerBytes
-        if phase == .open { timer.arm(after: limits.flushDeadline) }
+        if phase == .open { armForFlush() }
         loop.atEndOfTurn(self)
     }
 

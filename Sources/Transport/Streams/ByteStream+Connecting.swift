@@ -41,7 +41,7 @@ extension ByteStream {
     /// The first moment at which bytes can flow: what was written or asked for meanwhile is done now.
     func openForBytes() {
         phase = .open
-        timer.arm(after: wantsClose ? limits.flushDeadline : limits.idleRelease)
+        wantsClose ? armForFlush() : timer.arm(after: limits.idleRelease)
         if !outbound.isEmpty || wantsClose || wantsWriteEnd { loop.atEndOfTurn(self) }
     }
 }

@@ -63,6 +63,9 @@ package final class ByteStream: EventSource {
     var closeNotified = false
     var readSize = 4096
     var lingerLeft = 0
+    /// What waited to be sent when the flush deadline was armed, and when the flush must be over.
+    private var unsentAtArming = 0
+    private var flushEnd = MonotonicInstant.distantFuture
     var startFailure: StreamFailure?
     /// The owner was told of the end; only the socket lives on for a moment.
     var wasReported = false
@@ -206,10 +209,22 @@ package final class ByteStream: EventSource {
         switch phase {
         case .connecting: fail(.connectDeadlinePassed)
         case .handshaking: fail(.handshakeDeadlinePassed)
-        case .open: wantsClose ? fail(.flushDeadlinePassed) : releaseIdleBuffers()
+        case .open: wantsClose ? flushStalled() : releaseIdleBuffers()
         case .lingering: finish()
         case .idle, .closed: break
         }
+    }
+
+    /// From `closeAfterFlush()` on the peer has so long to take something, and so long to take all.
+    func armForFlush() {
+        if flushEnd == .distantFuture { flushEnd = loop.now.advanced(by: limits.flushPatience) }
+        unsentAtArming = outboundCount
+        timer.arm(at: min(loop.now.advanced(by: limits.flushDeadline), flushEnd))
+    }
+
+    private func flushStalled() {
+        guard outboundCount < unsentAtArming, loop.now < flushEnd else { return fail(.flushDeadlinePassed) }
+        armForFlush()
     }
 
     /// Gives empty buffers back; the next byte allocates them again.

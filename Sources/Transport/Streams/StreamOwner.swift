@@ -42,8 +42,10 @@ package struct StreamLimits: Sendable {
     package var handshakeDeadline = Duration.seconds(10)
     /// After this much silence an empty stream gives its buffers back.
     package var idleRelease = Duration.milliseconds(300)
-    /// How long `closeAfterFlush()` waits for the peer to take what was written.
+    /// How long `closeAfterFlush()` waits for the peer to take something of what was written.
     package var flushDeadline = Duration.seconds(30)
+    /// How long it waits for the peer to take all of it, however steadily it does.
+    package var flushPatience = Duration.seconds(120)
     /// How long, and for how many bytes, a closing stream listens on so that its last answer is not lost to a reset.
     package var lingerDeadline = Duration.seconds(2)
     /// See `lingerDeadline`.

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import HTTP
 import Testing
 
@@ -75,6 +76,37 @@ struct HTTP2FloodTests {
         block += [0x40] + FrameBytes.block([("x", long)]).dropFirst()
         block += [UInt8](repeating: 0xbe, count: 12_000)
         try Self.expect(.largeHeaders, FrameBytes.start + FrameBytes.frame(1, flags: 5, stream: 1, block))
+    }
+
+    /// How many windows of `length` bytes a server gave bytes for before it had enough; nil: it never had.
+    private static func windows(of length: Int, rounds: Int) throws -> Int? {
+        let server = try #require(HTTP2Session(.server))
+        let small = FrameBytes.frame(4, [0, 4] + FrameBytes.big(length))
+        try server.receive((FrameBytes.start + small + FrameBytes.headers(FrameBytes.get)).span, now: 0)
+        let none = FieldTable()
+        while let event = server.nextEvent() {
+            guard case .head(let stream) = event else { continue }
+            server.respond(stream, status: 200, fields: none, skipping: [], adding: [UInt8]().span, hasBody: true)
+            server.write([UInt8](repeating: 0, count: 65_000).span, to: stream)
+        }
+        var sent = ByteBuffer()
+        for round in 0..<rounds {
+            do throws(HTTP2Failure) {
+                try server.send(into: &sent, limit: 1 << 20)
+                try server.receive(FrameBytes.frame(8, stream: 1, FrameBytes.big(length)).span, now: 0)
+            } catch {
+                #expect(error == .flood(.tinyWindows))
+                return round
+            }
+        }
+        return nil
+    }
+
+    @Test
+    func `windows of a few bytes are cut off, larger ones are not`() throws {
+        #expect(try Self.windows(of: 1, rounds: 250) == 200)
+        #expect(try Self.windows(of: 255, rounds: 250) == 200)
+        #expect(try Self.windows(of: 256, rounds: 250) == nil)
     }
 
     @Test

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import HTTP
+
 /// The keys of `http`.
 enum HTTPSection {
     static let line = Setting(
@@ -66,6 +68,18 @@ enum TimeoutSection {
         .standard(.seconds(75)),
         "How long a connection may wait for its next request: longer than the 60 s of most load balancers."
     )
+    static let leastRate = Setting(
+        "least_rate",
+        .byteCount(ByteCount(bytes: 0)...(.mebibytes(1))),
+        .standard(ByteCount(bytes: 256)),
+        "Bytes that buy a client another second beyond `patience`: a bad mobile link carries ten times as much. `0B`: progress extends for ever."
+    )
+    static let patience = Setting(
+        "patience",
+        .duration(.seconds(1)...(.seconds(86_400))),
+        .standard(.seconds(120)),
+        "How long altogether a client may take with a body, or the reading of an answer, below `least_rate`."
+    )
     static let drain = Setting(
         "drain",
         .duration(.seconds(0)...(.seconds(3_600))),
@@ -74,15 +88,30 @@ enum TimeoutSection {
         reload: .restart
     )
 
-    static let schema = SectionSchema("timeouts", [handshake.row, header.row, idle.row, keepAlive.row, drain.row])
+    static let schema = SectionSchema(
+        "timeouts",
+        [handshake.row, header.row, idle.row, keepAlive.row, leastRate.row, patience.row, drain.row]
+    )
 
     static let kind = ValueKind<TimeoutSettings>.section(schema) { section in
         let handshake = section.value(handshake)
         let header = section.value(header)
         let idle = section.value(idle)
         let keepAlive = section.value(keepAlive)
-        guard let drain = section.value(drain), let handshake, let header, let idle, let keepAlive else { return nil }
-        return TimeoutSettings(handshake: handshake, header: header, idle: idle, keepAlive: keepAlive, drain: drain)
+        let leastRate = section.value(leastRate)
+        let patience = section.value(patience)
+        guard let drain = section.value(drain), let handshake, let header, let idle, let keepAlive, let leastRate,
+            let patience
+        else { return nil }
+        return TimeoutSettings(
+            handshake: handshake,
+            header: header,
+            idle: idle,
+            keepAlive: keepAlive,
+            leastRate: leastRate,
+            patience: patience,
+            drain: drain
+        )
     }
 }
 
@@ -100,6 +129,18 @@ enum ConnectionSection {
         .standard(1_000),
         "Of them, from one client address (IPv6: one /64): an office or a mobile network behind one address."
     )
+    static let rate = Setting(
+        "rate",
+        .budget,
+        .standard(FloodBudget(burst: 2_000, perSecond: 500)),
+        "New connections of one client address to one worker (IPv6: one /64), unless it is a trusted proxy."
+    )
+    static let handshakes = Setting(
+        "handshakes",
+        .budget,
+        .standard(FloodBudget(burst: 1_000, perSecond: 200)),
+        "Of them, TLS handshakes that resume no session: 200 a second are a tenth of a processor."
+    )
     static let requests = Setting(
         "requests",
         .integer(1...1_000_000_000),
@@ -107,12 +148,25 @@ enum ConnectionSection {
         "Requests after which a connection is closed, so that load spreads again."
     )
 
-    static let schema = SectionSchema("connections", [perWorker.row, perClient.row, requests.row])
+    static let schema = SectionSchema(
+        "connections",
+        [perWorker.row, perClient.row, rate.row, handshakes.row, requests.row]
+    )
 
     static let kind = ValueKind<ConnectionSettings>.section(schema) { section in
         let perWorker = section.value(perWorker)
         let perClient = section.value(perClient)
-        guard let requests = section.value(requests), let perWorker, let perClient else { return nil }
-        return ConnectionSettings(perWorker: perWorker, perClient: perClient, requests: requests)
+        let rate = section.value(rate)
+        let handshakes = section.value(handshakes)
+        guard let requests = section.value(requests), let perWorker, let perClient, let rate, let handshakes else {
+            return nil
+        }
+        return ConnectionSettings(
+            perWorker: perWorker,
+            perClient: perClient,
+            rate: rate,
+            handshakes: handshakes,
+            requests: requests
+        )
     }
 }

@@ -25,7 +25,17 @@ enum ListenerSection {
         "The endpoints that the gateway answers here itself: the sign-in of a dialect, the published `keys`."
     )
 
-    static let schema = SectionSchema("listeners[]", [address.row, tls.row, redirect.row, serves.row])
+    static let proxyProtocol = Setting(
+        "proxy_protocol",
+        ProxyProtocolSection.kind,
+        .optional,
+        "Balancers in front that tell the client's address by the PROXY protocol, version 1 or 2, before TLS. Left out: none."
+    )
+
+    static let schema = SectionSchema(
+        "listeners[]",
+        [address.row, tls.row, redirect.row, serves.row, proxyProtocol.row]
+    )
 
     static let kind = ValueKind<ListenerSettings>.section(schema) { section in
         let tls = section.value(tls)
@@ -34,6 +44,7 @@ enum ListenerSection {
         if section.has("tls"), section.has("redirect") {
             section.report("a listener with tls cannot redirect to https", at: "redirect")
         }
+        let proxyProtocol = section.value(proxyProtocol)
         guard let address = section.value(address), let serves else { return nil }
         let traffic: ListenerTraffic =
             if let tls {
@@ -43,7 +54,36 @@ enum ListenerSection {
             } else {
                 .clear
             }
-        return ListenerSettings(address: address.value, traffic: traffic, serves: serves)
+        return ListenerSettings(
+            address: address.value,
+            traffic: traffic,
+            serves: serves,
+            proxyProtocol: proxyProtocol
+        )
+    }
+}
+
+/// The keys of `listeners[].proxy_protocol`.
+enum ProxyProtocolSection {
+    static let sources = Setting(
+        "from",
+        ValueKind.list(of: ValueKind.addressRange, atLeast: 1),
+        .required,
+        "The balancers. A connection from anywhere else is closed: whoever may write the header may be any client."
+    )
+    static let isRequired = Setting(
+        "required",
+        .flag,
+        .standard(true),
+        "Whether a connection without the header is closed; otherwise it counts as the balancer's own."
+    )
+
+    static let schema = SectionSchema("listeners[].proxy_protocol", [sources.row, isRequired.row])
+
+    static let kind = ValueKind<ProxyProtocolSettings>.section(schema) { section in
+        let sources = section.value(sources)
+        guard let isRequired = section.value(isRequired), let sources else { return nil }
+        return ProxyProtocolSettings(sources: sources, isRequired: isRequired)
     }
 }
 

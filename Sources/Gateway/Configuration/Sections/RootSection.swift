@@ -65,6 +65,8 @@ enum RootSection {
     static let http = Setting("http", HTTPSection.kind, .implied, "Limits of one message.")
     static let timeouts = Setting("timeouts", TimeoutSection.kind, .implied, "Deadlines of clients.")
     static let connections = Setting("connections", ConnectionSection.kind, .implied, "Caps on connections.")
+    static let http2 = Setting("http2", HTTP2Section.kind, .implied, "HTTP/2: windows, streams, and what is a flood.")
+    static let memory = Setting("memory", MemorySection.kind, .implied, "Memory, and when load is shed.")
     static let documentation = Setting(
         "documentation",
         ValueKind.httpsURL,
@@ -77,7 +79,7 @@ enum RootSection {
         [
             version.row, workers.row, user.row, listeners.row, admin.row, metrics.row, log.row, state.row,
             secrets.row, clientAddress.row, issuers.row, tokens.row, upstreams.row, routes.row, http.row, timeouts.row,
-            connections.row, documentation.row,
+            connections.row, http2.row, memory.row, documentation.row,
         ]
     )
 }
