@@ -109,7 +109,8 @@ import Testing
         arguments: [
             ("Bearer abc", 7..<10, 7..<10), ("bearer abc", 7..<10, 7..<10), ("BEARER abc", 7..<10, 7..<10),
             ("abc", nil, 0..<3), ("Basic abc", nil, nil), ("Bearer", nil, 0..<6), ("Bearer ", nil, nil),
-            ("Bearer  abc", nil, nil), ("Bearer abc def", nil, nil), ("", nil, nil), ("Bearer\tabc", nil, nil),
+            ("Bearer  abc", 8..<11, 8..<11), ("Bearer  ", nil, nil), ("Bearer abc def", nil, nil), ("", nil, nil),
+            ("Bearer\tabc", nil, nil),
             ("Bearer ab\u{7f}", nil, nil),
         ] as [(String, Range<Int>?, Range<Int>?)]
     )

@@ -38,6 +38,8 @@ package enum AppNaming: Sendable, Equatable {
         }
         if presented.has(.apiKey), APIKeyText(parsing: presented.apiKey) != nil { return .apiKey }
         if routeNamesApp { return .route }
+        // Every call of dialect C says its organization (APP-065).
+        if dialect == .appengine, !presented.has(.organization) { return .refused(Refusal(.missingOrganization)) }
         if presented.has(.authorization) { return .token }
         return .refused(unnamed(presented, dialect: dialect))
     }
@@ -53,7 +55,6 @@ package enum AppNaming: Sendable, Equatable {
         }
         switch dialect {
         case .offlineid: return .unknownApp(in: dialect)
-        case .appengine where !presented.has(.organization): return Refusal(.missingOrganization)
         case .appengine, .vouch:
             return Refusal(.appCredentialsRequired, missing: .credential, nextSteps: [NextSteps.serverKey])
         }

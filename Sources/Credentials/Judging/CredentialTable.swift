@@ -72,9 +72,15 @@ package enum CredentialTable {
         if presented.has(.authorization), kinds.takesTokens {
             switch token {
             case .unchecked: return .needsToken
-            case .invalid(let fault): return .refused(TokenRule.refusal(fault, app: app))
+            case .absent: break
+            case .invalid(let fault):
+                return .refused(.token(fault, in: standing.dialect, appID: app.appID))
             case .verified(let facts):
                 if let judgement = TokenRule.judge(facts, standing) { return judgement }
+                // E.1: why a run token does not count is not told apart.
+                if facts.kind == .runToken {
+                    return .refused(.token(.wrongKind, in: standing.dialect, appID: app.appID))
+                }
             }
         }
         return .refused(refusal(presented, standing, keyFault: keyFault))

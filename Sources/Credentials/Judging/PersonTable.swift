@@ -19,7 +19,7 @@ package enum PersonTable {
         }
         switch token {
         case .unchecked: return .needsToken
-        case .invalid: return .refused(Refusal(.personTokenInvalid, appID: app.appID))
+        case .invalid, .absent: return .refused(Refusal(.personTokenInvalid, appID: app.appID))
         case .verified(let facts):
             guard facts.kind == .person, facts.expiresAt > now, let person = facts.person,
                 belongs(facts, to: app, dialect)

@@ -4,6 +4,8 @@
 /// What verifying the bearer token showed.
 package enum TokenEvidence: Sendable {
     case unchecked
+    /// `Authorization` holds no bearer token but something of another scheme: no credential of ours.
+    case absent
     /// Not a token that this gateway can verify.
     case invalid(TokenFault)
     case verified(TokenFacts)
@@ -14,7 +16,9 @@ enum TokenRule {
     /// nil: the token is no credential here, as if none was sent (OFF-077, OFF-078).
     static func judge(_ facts: TokenFacts, _ standing: CredentialTable.Standing) -> Judgement? {
         let app = standing.app
-        guard facts.expiresAt > standing.now else { return .refused(refusal(.expired, app: app)) }
+        guard facts.expiresAt > standing.now else {
+            return .refused(.token(.expired, in: standing.dialect, appID: app.appID))
+        }
         guard standing.rules.credentials.contains(facts.kind), speaks(facts, standing) else { return nil }
         // OFF-086, OFF-087: the mode's present state decides.
         if facts.trust == .development, !app.isInDevelopment(now: standing.now) {
@@ -54,14 +58,29 @@ enum TokenRule {
         }
     }
 
-    static func refusal(_ fault: TokenFault, app: App) -> Refusal {
-        Refusal(
+}
+
+extension Refusal {
+    /// The bearer token is no good; nothing but expiry is told apart outside: why a token fails is for the log.
+    package static func token(_ fault: TokenFault, in dialect: Dialect, appID: AppID? = nil) -> Refusal {
+        guard dialect != .vouch else {
+            return Refusal(.invalidRunToken, appID: appID, nextSteps: ["Attest again."])
+        }
+        return Refusal(
             .appTokenInvalid,
-            // Nothing but expiry is told apart outside: why a token fails is for the log.
             reason: fault == .expired ? "expired" : nil,
-            appID: app.appID,
+            appID: appID,
             nextSteps: [NextSteps.signInAgain]
         )
+    }
+
+    /// The bearer token names no app, and nothing else does.
+    package static func unnamedApp(in dialect: Dialect) -> Refusal {
+        switch dialect {
+        case .offlineid: unknownApp(in: dialect)
+        case .appengine, .vouch:
+            Refusal(.appCredentialsRequired, missing: .credential, nextSteps: [NextSteps.signInAgain])
+        }
     }
 }
 

@@ -29,8 +29,11 @@ package struct CredentialKinds: Sendable, Hashable {
 
     /// Whether any kind that travels as a bearer token is in the set.
     package var takesTokens: Bool {
-        bits & ~(Self.bit(.origin) | Self.bit(.apiKey) | Self.bit(.person)) != 0
+        bits & ~(Self.bit(.origin) | Self.bit(.apiKey)) != 0
     }
+
+    /// Whether any kind is in the set whose tokens tell how far their app is trusted.
+    package var carriesTrust: Bool { kinds.contains(where: \.carriesTrust) }
 
     /// The kinds in the order of their declaration.
     package var kinds: [CredentialKind] { CredentialKind.allCases.filter(contains) }

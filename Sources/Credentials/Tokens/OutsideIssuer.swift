@@ -86,7 +86,8 @@ package final class OutsideIssuer: Sendable {
             issuedAt: times.issuedAt,
             // The leeway is spent here once: whoever keeps the facts compares with this alone.
             expiresAt: times.expiresAt + leeway,
-            tokenID: try claims.optionalText("jti")
+            tokenID: try claims.optionalText("jti"),
+            keyID: token.keyID
         )
     }
 

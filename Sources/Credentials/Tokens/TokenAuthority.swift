@@ -45,7 +45,11 @@ package final class TokenAuthority: Sendable {
         now: Int64
     ) throws(TokenFault) -> TokenFacts {
         let token = try JOSEToken(parsing: text)
-        if let own, own.claims(token) { return try own.verify(token, kinds: use.kinds, now: now).facts }
+        if let own, own.claims(token) {
+            var facts = try own.verify(token, kinds: use.kinds, now: now).facts
+            facts.keyID = token.keyID
+            return facts
+        }
         guard let (issuer, keys) = issuer(of: token, use) else { throw .wrongIssuer }
         return try issuer.verify(token, keys: keys, now: now, leeway: leeway)
     }
@@ -70,19 +74,34 @@ package final class TokenAuthority: Sendable {
 
 /// The token inside an authorization field.
 package enum BearerField {
-    /// The bytes after `Bearer ` (any case, one space, RFC 6750 2.1); nil for another scheme or no token.
+    /// The bytes after `Bearer` and its spaces, in any case (RFC 9110 11.4: one space or more); nil for another scheme or
+    /// no token.
     package static func token(authorization value: Span<UInt8>) -> TokenRange? {
-        guard value.count > 7, startsWithScheme(value) else { return nil }
-        return TokenRange(value, from: 7)
+        guard startsWithScheme(value) else { return nil }
+        return TokenRange(value, from: afterSpaces(value))
     }
 
     /// The same, or the bare token: `x-client-authorization` is taken with and without the scheme (APP-066).
     package static func token(clientAuthorization value: Span<UInt8>) -> TokenRange? {
-        startsWithScheme(value) ? TokenRange(value, from: 7) : TokenRange(value, from: 0)
+        startsWithScheme(value) ? TokenRange(value, from: afterSpaces(value)) : TokenRange(value, from: 0)
+    }
+
+    /// Whether the field is of the bearer scheme, be its token well formed or not.
+    package static func startsWithScheme(authorization value: Span<UInt8>) -> Bool {
+        startsWithScheme(value) || (value.count == 6 && isScheme(value))
+    }
+
+    private static func afterSpaces(_ value: Span<UInt8>) -> Int {
+        var index = 7
+        while index < value.count, value[index] == UInt8(ascii: " ") { index += 1 }
+        return index
     }
 
     private static func startsWithScheme(_ value: Span<UInt8>) -> Bool {
-        guard value.count >= 7, value[6] == UInt8(ascii: " ") else { return false }
+        value.count >= 7 && value[6] == UInt8(ascii: " ") && isScheme(value)
+    }
+
+    private static func isScheme(_ value: Span<UInt8>) -> Bool {
         let scheme = "bearer".utf8.span
         for index in 0..<6 where value[index] | 0x20 != scheme[index] { return false }
         return true

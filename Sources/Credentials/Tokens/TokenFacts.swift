@@ -13,6 +13,8 @@ package struct TokenFacts: Sendable {
     package var expiresAt: Int64
     /// Always there for ours; some issuers give none.
     package var tokenID: String?
+    /// The key that signed it, safe to log once the token is verified.
+    package var keyID: String?
 
     package init(
         kind: CredentialKind,
@@ -21,7 +23,8 @@ package struct TokenFacts: Sendable {
         person: String?,
         issuedAt: Int64,
         expiresAt: Int64,
-        tokenID: String?
+        tokenID: String?,
+        keyID: String? = nil
     ) {
         self.kind = kind
         self.source = source
@@ -30,6 +33,7 @@ package struct TokenFacts: Sendable {
         self.issuedAt = issuedAt
         self.expiresAt = expiresAt
         self.tokenID = tokenID
+        self.keyID = keyID
     }
 
     /// How the token names its app, for requests that name it in no other way.

@@ -93,6 +93,14 @@ package enum GatewayMetrics {
         "sallyport_memory_shedding",
         "Workers that shed load because their memory runs short."
     )
+    package static let tokenChecks = Metric.counter(
+        "sallyport_token_checks_total",
+        "Signatures of tokens checked by result (good, bad); dropped: there was no place to wait for a check."
+    )
+    package static let clockDifference = Metric.gauge(
+        "sallyport_clock_difference_milliseconds",
+        "How far the clock of Redis is ahead of ours; beyond 60,000 it decides when tokens end."
+    )
 
     /// In the order of the exposition.
     package static let all: [Metric] = [
@@ -102,5 +110,6 @@ package enum GatewayMetrics {
         registryCache, logDropped,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,
+        tokenChecks, clockDifference,
     ]
 }

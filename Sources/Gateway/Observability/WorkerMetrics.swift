@@ -30,6 +30,11 @@ package final class WorkerMetrics {
     package let cacheMisses: Counter
     package let cacheUnknown: Counter
     package let cacheUnavailable: Counter
+    /// Checks of tokens' signatures by result.
+    package let tokensGood: Counter
+    package let tokensBad: Counter
+    package let tokensDropped: Counter
+    package let clockDifference: Gauge
 
     private var parseErrors: [Int: Counter] = [:]
     private var refusals: [RefusalCode: Counter] = [:]
@@ -61,6 +66,10 @@ package final class WorkerMetrics {
         self.cacheMisses = slot.counter(GatewayMetrics.registryCache, "result=\"miss\"")
         self.cacheUnknown = slot.counter(GatewayMetrics.registryCache, "result=\"unknown\"")
         self.cacheUnavailable = slot.counter(GatewayMetrics.registryCache, "result=\"unavailable\"")
+        self.tokensGood = slot.counter(GatewayMetrics.tokenChecks, "result=\"good\"")
+        self.tokensBad = slot.counter(GatewayMetrics.tokenChecks, "result=\"bad\"")
+        self.tokensDropped = slot.counter(GatewayMetrics.tokenChecks, "result=\"dropped\"")
+        self.clockDifference = slot.gauge(GatewayMetrics.clockDifference)
         self.otherApps = AppMetrics(organization: "_other", app: "_other", slot: slot)
         for code in RefusalCode.allCases {
             refusals[code] = slot.counter(

@@ -19,6 +19,7 @@ extension RequestPipeline {
         )
         if case .refused(let refusal) = naming { return refuse(exchange, refusal) }
         exchange.facts.naming = naming
+        if naming == .token, let step = nameByToken(exchange, route) { return step }
         switch find(naming, exchange, route) {
         case .known(let app):
             worker.metrics.cacheHits.increment()
@@ -40,6 +41,7 @@ extension RequestPipeline {
     private func find(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> Store.AppLookup {
         let directory = worker.state.directory
         if naming == .route, let app = route.app { return directory.app(id: app.utf8.span) }
+        if naming == .token { return exchange.facts.token?.app(in: directory) ?? .unknown }
         return exchange.request.app(named: naming, in: directory)
     }
 
@@ -59,7 +61,15 @@ extension RequestPipeline {
         case .route:
             let id = route.app ?? ""
             return wait(exchange) { state in await state.directory.load(id: id).isAnswer }
-        case .token, .refused:
+        case .token:
+            guard let app = exchange.facts.token?.namedApp else { return .proceed }
+            return wait(exchange) { state in
+                switch app {
+                case .record(let id): await state.directory.load(record: id.rawValue).isAnswer
+                case .appID(let id): await state.directory.load(id: id.rawValue).isAnswer
+                }
+            }
+        case .refused:
             return .proceed
         }
     }
@@ -80,7 +90,8 @@ extension RequestPipeline {
             named: exchange.facts.naming,
             dialect: route.settings.dialect,
             peppers: worker.state.peppers,
-            now: worker.loop.wallClockMilliseconds
+            token: evidence(exchange.facts.token, app: exchange.facts.app),
+            now: worker.state.clock.now
         )
         switch judgement {
         case .open:
@@ -99,9 +110,10 @@ extension RequestPipeline {
             if refusal.code == .originNotAllowed, let app = exchange.facts.app {
                 worker.metrics.app(app.appID, of: app.organization).originRefusals.increment()
             }
-            return refuse(exchange, refusal)
+            return refuse(exchange, refusal, logged: exchange.facts.tokenReason(of: refusal))
         case .needsToken:
-            return refuse(exchange, Refusal(.appTokenInvalid, appID: exchange.facts.app?.appID))
+            // What is known then is never "unchecked", so this happens once.
+            return learnToken(exchange, route) ?? checkCredential(exchange)
         }
         return .proceed
     }

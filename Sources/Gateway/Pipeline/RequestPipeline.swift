@@ -19,7 +19,7 @@ final class RequestPipeline {
     /// The questions, in the order they are asked.
     enum Phase {
         case matchRoute, answerPreflight, guardClient, gatherBody, answerLocally, identifyApp, checkCredential,
-            spendBudget
+            checkPerson, spendBudget
         case forward
     }
 
@@ -68,6 +68,9 @@ final class RequestPipeline {
                 next = .checkCredential
             case .checkCredential:
                 step = checkCredential(exchange)
+                next = .checkPerson
+            case .checkPerson:
+                step = checkPerson(exchange)
                 next = .spendBudget
             case .spendBudget:
                 step = spendBudget(exchange)
@@ -92,15 +95,16 @@ final class RequestPipeline {
 
     // MARK: Answers
 
-    /// Answers with a refusal in the route's dialect.
+    /// Answers with a refusal in the route's dialect; `logged` is the reason that only we are to know.
     func refuse(
         _ exchange: Exchange,
         _ refusal: Refusal,
         outcome: Outcome = .refused,
+        logged: String? = nil,
         extra: [HeaderField] = []
     ) -> Step {
         exchange.facts.outcome = outcome
-        exchange.facts.reason = refusal.reason ?? refusal.code.rawValue
+        exchange.facts.reason = logged ?? refusal.reason ?? refusal.code.rawValue
         worker.metrics.countRefusal(refusal.code)
         if refusal.code.status == 401 || refusal.code.status == 403 {
             failures.failed(exchange.facts.client, at: worker.loop.now)

@@ -29,7 +29,7 @@ extension Exchange {
             metrics.app(app.appID, of: app.organization).count(facts.outcome)
         }
         if let admission = facts.admission {
-            entry.keyID = admission.keyID?.rawValue
+            entry.keyID = admission.keyID?.rawValue ?? facts.token?.keyID
             entry.credential = admission.kind.rawValue
             entry.trust = admission.trust?.rawValue
         }

@@ -32,6 +32,10 @@ struct ExchangeFacts {
     /// How often the request had to wait for Redis.
     var waits = 0
     var admission: Admission?
+    /// What is known of the bearer token; nil: nobody has asked.
+    var token: TokenKnowledge?
+    /// What is known of the token in `x-client-authorization`.
+    var personToken: TokenKnowledge?
     /// Whether the request's `Origin` is listed by the app it speaks for: such a page may read the answer.
     var isOriginListed = false
     /// Whether the windows were counted: the answer then says what is left.

@@ -65,7 +65,7 @@ extension TokenJudge {
     func checkQueued() {
         // The waiters may present other tokens: those wait behind.
         while !queue.isEmpty, budget.mayCheck(at: MonotonicInstant.readClock()), let flight = queue.next() {
-            let now = loop.wallClockMilliseconds
+            let now = clock.now
             let token = flight.token
             let knowledge = seen(token.span, as: flight.use, now: now) ?? check(token.span, as: flight.use, now: now)
             let waiters = flight.waiters
@@ -82,9 +82,11 @@ extension TokenJudge {
             let verified = VerifiedToken(try authority.verify(token, as: use, now: now))
             remember(token, as: use, verified, now: now)
             knowledge = .good(verified)
+            onCheck?(true)
         } catch {
             remember(token, as: use, error, now: now)
             knowledge = .bad(error)
+            onCheck?(false)
         }
         budget.spent(from: start, to: MonotonicInstant.readClock())
         return knowledge
@@ -110,7 +112,7 @@ extension TokenJudge {
             let came = await follower.newKeys(of: issuer, within: TokenParking.wait)
             parking.leave()
             guard came else { return waiter(knowledge) }
-            let now = loop.wallClockMilliseconds
+            let now = clock.now
             waiter(seen(bytes.span, as: use, now: now) ?? check(bytes.span, as: use, now: now))
         }
         return true

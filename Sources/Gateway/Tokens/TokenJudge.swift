@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Credentials
+package import Store
 package import Transport
 
 /// What a worker knows of tokens: the keys that verify and sign them, and the tokens it has seen.
@@ -12,6 +13,7 @@ package import Transport
 @Reactor
 package final class TokenJudge {
     let loop: EventLoop
+    let clock: StoreClock
     var settings: TokenSettings
     var application = TokenCache<VerifiedToken>(capacity: TokenJudge.capacity)
     var persons = TokenCache<VerifiedToken>(capacity: TokenJudge.capacity)
@@ -22,6 +24,8 @@ package final class TokenJudge {
     private var nextChange = Int64.max
     private var verifying = 0
     private var signers: [TokenAlgorithm: TokenSigner] = [:]
+    /// Hears of every check: whether the token was good.
+    var onCheck: (@Reactor (Bool) -> Void)?
     /// Tokens whose check waits for its turn.
     var queue = TokenQueue()
     var budget = CheckBudget()
@@ -35,8 +39,9 @@ package final class TokenJudge {
     private nonisolated static let capacity = 16_384
 
     /// A judge without keys.
-    package init(loop: EventLoop, settings: TokenSettings) {
+    package init(settings: TokenSettings, clock: StoreClock, loop: EventLoop) {
         self.loop = loop
+        self.clock = clock
         self.settings = settings
         authority = TokenAuthority(own: nil, issuers: [])
     }
@@ -108,7 +113,7 @@ package final class TokenJudge {
         rebuild(forgetsAll: verificationKeys(now: now).count != verifying, now: now)
     }
 
-    private func rebuild(forgetsAll: Bool) { rebuild(forgetsAll: forgetsAll, now: loop.wallClockMilliseconds) }
+    private func rebuild(forgetsAll: Bool) { rebuild(forgetsAll: forgetsAll, now: clock.now) }
 
     private func rebuild(forgetsAll: Bool, now: Int64) {
         let keys = verificationKeys(now: now)

@@ -9,10 +9,13 @@ package final class VerifiedToken: Sendable {
     package let facts: TokenFacts
     /// Where a revocation of it would be found.
     let revocation: RevocationPlace
+    /// Whether an outside issuer made it: watermarks then depend on the app it is used with.
+    let isOutside: Bool
 
     init(_ facts: TokenFacts) {
         self.facts = facts
         revocation = RevocationPlace(of: facts)
+        if case .outside = facts.source { isOutside = true } else { isOutside = false }
     }
 }
 
@@ -20,4 +23,6 @@ package final class VerifiedToken: Sendable {
 enum TokenKnowledge {
     case good(VerifiedToken)
     case bad(TokenFault)
+    /// The field holds no token but something of another scheme.
+    case absent
 }

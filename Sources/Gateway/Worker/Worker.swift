@@ -80,6 +80,13 @@ package final class Worker {
 
     /// Starts the state connections, then accepts.
     package func start() async {
+        state.tokens.onCheck = { [metrics] isGood in (isGood ? metrics.tokensGood : metrics.tokensBad).increment() }
+        state.clock.onMeasured = { [metrics, environment] difference, isRemarkable in
+            metrics.clockDifference.set(Int(difference))
+            if isRemarkable {
+                environment.log.warning("our clock differs from that of Redis", ["milliseconds": "\(difference)"])
+            }
+        }
         state.start { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
         watchMemory()
         await awaitLease()

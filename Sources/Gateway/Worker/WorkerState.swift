@@ -14,6 +14,10 @@ package final class WorkerState {
     package let revocations: Revocations
     package let windows: WindowStore
     package let tokens: TokenJudge
+    /// The time that tokens and development modes end by.
+    package let clock: StoreClock
+    /// Looks run tokens up; nil: there are none.
+    package var runTokens: (any RunTokenLookup)?
     package let keyUses: KeyUseRecorder
     package let deviceKeys: DeviceKeyStore
     package let peppers: PepperRing
@@ -43,7 +47,8 @@ package final class WorkerState {
         lease = ServingLease(loop: loop)
         directory = AppDirectory(connection: connection, lease: lease, loop: loop)
         revocations = Revocations(loop: loop)
-        let judge = TokenJudge(loop: loop, settings: tokens)
+        clock = StoreClock(loop: loop, connection: connection)
+        let judge = TokenJudge(settings: tokens, clock: clock, loop: loop)
         self.tokens = judge
         windows = WindowStore(connection: connection)
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
@@ -68,6 +73,7 @@ package final class WorkerState {
         connection.start()
         stream.start()
         feed.start()
+        clock.start()
     }
 
     /// Whether requests can be judged: the lease is in force.
@@ -75,6 +81,7 @@ package final class WorkerState {
 
     /// Ends the lease, so that nobody who revokes waits for this worker.
     package func stop() async {
+        clock.stop()
         await feed.stop()
         connection.close()
     }

@@ -33,7 +33,7 @@ enum AccessSection {
         "credentials",
         ValueKind.list(of: ValueKind.credential, atLeast: 1),
         .required,
-        "What may vouch for an app; one of them is enough."
+        "What may vouch for an app; one of them is enough. `person`: a person's token alone, as the bearer."
     )
     static let minimumTrust = Setting(
         "min_trust",
@@ -59,9 +59,9 @@ enum AccessSection {
         let minimumTrust = section.value(minimumTrust)
         guard let person = section.value(person), let organizations, let credentials else { return nil }
         let kinds = CredentialKinds(credentials)
-        if minimumTrust != nil, !kinds.takesTokens {
+        if minimumTrust != nil, !kinds.carriesTrust {
             section.report(
-                "min_trust has no effect: only tokens carry trust, and the route takes none",
+                "min_trust has no effect: only app, session and run tokens carry trust, and the route takes none",
                 at: "min_trust"
             )
         }
@@ -94,23 +94,6 @@ extension ValueKind where Value == OrganizationRule {
 }
 
 extension ValueKind where Value == CredentialKind {
-    /// A credential of an app; a person's token is none.
-    static let credential: ValueKind = {
-        let words = CredentialKind.allCases.filter { $0 != .person }.map(\.rawValue)
-        let expectation = "one of " + words.joined(separator: ", ")
-        return ValueKind(
-            words.joined(separator: ", "),
-            read: { reader in
-                guard let text = reader.text(expectation) else { return nil }
-                if text == CredentialKind.person.rawValue {
-                    return reader.refuseSilently(
-                        "a person is no credential of an app; write person: required beside it"
-                    )
-                }
-                return CredentialKind(rawValue: text)
-                    ?? reader.refuse(expectation, hint: NearMatch.closest(to: text, among: words))
-            },
-            write: { $0.rawValue }
-        )
-    }()
+    /// What may vouch for an app; `person` is a person's own token as the bearer (APP-008).
+    static let credential = ValueKind.choice
 }

@@ -1,0 +1,273 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+import Store
+import Telemetry
+import Transport
+
+extension RequestPipeline {
+    // MARK: The app's token
+
+    /// Finds out what the bearer token is worth; nil when that is known now.
+    func learnToken(_ exchange: Exchange, _ route: Route) -> Step? {
+        guard exchange.facts.token == nil else { return nil }
+        if route.settings.dialect == .vouch, exchange.request.bearsRunToken { return lookUpRunToken(exchange) }
+        if let step = learn(.application, in: .authorization, exchange) { return step }
+        return learnPersonAlone(exchange, route)
+    }
+
+    /// A bearer token that is none of an app's may be a person's, where the route lists `person` (APP-008).
+    private func learnPersonAlone(_ exchange: Exchange, _ route: Route) -> Step? {
+        guard case .bad(let fault) = exchange.facts.token, fault == .wrongIssuer || fault == .wrongKind,
+            case .restricted(let rules) = route.settings.access, rules.credentials.contains(.person)
+        else { return nil }
+        return learn(.person, in: .authorization, exchange)
+    }
+
+    /// Finds the app that only the token can name; nil: it is named, or it is none.
+    func nameByToken(_ exchange: Exchange, _ route: Route) -> Step? {
+        guard case .restricted(let rules) = route.settings.access, rules.credentials.takesTokens else {
+            return refuse(exchange, .unnamedApp(in: route.settings.dialect))
+        }
+        if let step = learnToken(exchange, route) { return step }
+        switch exchange.facts.token {
+        case .good(let token) where token.facts.namedApp != nil: return nil
+        case .bad(let fault):
+            return refuse(exchange, .token(fault, in: route.settings.dialect), logged: fault.logWord)
+        case .good, .absent, nil: return refuse(exchange, .unnamedApp(in: route.settings.dialect))
+        }
+    }
+
+    // MARK: The person's token
+
+    /// Asks who the person is, beside the app that was admitted.
+    func checkPerson(_ exchange: Exchange) -> Step {
+        guard let route = exchange.facts.route, case .restricted(let rules) = route.settings.access,
+            rules.person != .none, let admission = exchange.facts.admission
+        else { return .proceed }
+        let judgement = PersonTable.judge(
+            exchange.request.presentedCredentials,
+            rule: rules.person,
+            app: admission.app,
+            dialect: route.settings.dialect,
+            token: evidence(exchange.facts.personToken, app: admission.app),
+            now: worker.state.clock.now
+        )
+        switch judgement {
+        case .nobody: return .proceed
+        case .person(let person):
+            // Two persons in one request: neither is believed.
+            if let session = admission.person, session != person {
+                return refuse(
+                    exchange,
+                    Refusal(.personTokenInvalid, appID: admission.app.appID),
+                    logged: "other_person"
+                )
+            }
+            exchange.facts.admission?.person = person
+            return .proceed
+        case .refused(let refusal):
+            // A session is a person's own (dialects.md, differences): it needs no second token.
+            if refusal.code == .personTokenRequired, admission.person != nil { return .proceed }
+            return refuse(exchange, refusal, logged: exchange.facts.personToken?.fault?.logWord)
+        case .needsToken:
+            return learn(.person, in: .xClientAuthorization, exchange) ?? checkPerson(exchange)
+        }
+    }
+
+    // MARK: Evidence
+
+    /// What a known token proves at this moment: revocations are asked on every use.
+    func evidence(_ knowledge: TokenKnowledge?, app: App?) -> TokenEvidence {
+        switch knowledge {
+        case nil: return .unchecked
+        case .absent: return .absent
+        case .bad(let fault): return .invalid(fault)
+        case .good(let token):
+            return worker.state.isRevoked(token, app: app) ? .invalid(.revoked) : .verified(token.facts)
+        }
+    }
+
+    private func learn(_ use: TokenUse, in field: KnownField, _ exchange: Exchange) -> Step? {
+        let generation = exchange.generation
+        let step = exchange.request.judgeToken(
+            in: field,
+            as: use,
+            by: worker.state.tokens,
+            from: exchange.facts.client,
+            now: worker.state.clock.now
+        ) { [self] in
+            { [self] knowledge in
+                guard exchange.generation == generation, exchange.stage == .judging else { return }
+                exchange.facts.note(knowledge, in: field)
+                advance(exchange)
+            }
+        }
+        switch step {
+        case .known(let knowledge):
+            exchange.facts.note(knowledge, in: field)
+            return nil
+        case .queued:
+            return .wait
+        case .shareSpent:
+            worker.metrics.tokensDropped.increment()
+            return refuse(exchange, Refusal(.tooManyFailures, retryAfter: 1), logged: "token_share_spent")
+        case .full:
+            worker.metrics.tokensDropped.increment()
+            return refuse(exchange, .stateAway, logged: "token_queue_full")
+        }
+    }
+
+    private func lookUpRunToken(_ exchange: Exchange) -> Step {
+        guard let lookup = worker.state.runTokens else {
+            exchange.facts.token = .bad(.unknownKey)
+            return .proceed
+        }
+        let (token, binding) = exchange.request.runToken
+        let now = worker.state.clock.now
+        let generation = exchange.generation
+        Task { @Reactor in
+            let answer = await lookup.facts(of: token, bound: binding, now: now)
+            guard exchange.generation == generation, exchange.stage == .judging else { return }
+            switch answer {
+            case .valid(let facts): exchange.facts.token = .good(VerifiedToken(facts))
+            case .invalid: exchange.facts.token = .bad(.unknownKey)
+            case .unavailable: return resume(exchange, generation: generation, isAnswered: false)
+            }
+            advance(exchange)
+        }
+        return .wait
+    }
+}
+
+extension WorkerState {
+    /// Whether a token is revoked: by its id, or by a watermark of anything that it was made for or is used with.
+    func isRevoked(_ token: VerifiedToken, app: App?) -> Bool {
+        if revocations.isRevoked(token.revocation, issuedAt: token.facts.issuedAt) { return true }
+        guard token.isOutside, revocations.hasMarks, let app else { return false }
+        if revocations.isRevoked(.app(app.recordID), issuedAt: token.facts.issuedAt) { return true }
+        guard let person = token.facts.person else { return false }
+        return revocations.isRevoked(.person(app.organization, person), issuedAt: token.facts.issuedAt)
+    }
+}
+
+extension ExchangeFacts {
+    mutating func note(_ knowledge: TokenKnowledge, in field: KnownField) {
+        if field == .authorization { token = knowledge } else { personToken = knowledge }
+    }
+
+    /// Why the token was no good, for the log, where that is what the refusal says.
+    func tokenReason(of refusal: Refusal) -> String? {
+        switch refusal.code {
+        case .appTokenInvalid, .invalidRunToken: token?.fault?.logWord ?? "token_revoked"
+        default: nil
+        }
+    }
+}
+
+extension TokenKnowledge {
+    /// Why it is no good.
+    var fault: TokenFault? {
+        if case .bad(let fault) = self { fault } else { nil }
+    }
+
+    /// The key that signed it.
+    var keyID: String? {
+        if case .good(let token) = self { token.facts.keyID } else { nil }
+    }
+
+    /// The app that it names.
+    var namedApp: TokenApp? {
+        if case .good(let token) = self { token.facts.namedApp } else { nil }
+    }
+
+    /// Asks the directory for the app that it names.
+    @Reactor
+    func app(in directory: AppDirectory) -> Store.AppLookup {
+        switch namedApp {
+        case .record(let id): directory.app(record: id.rawValue.utf8.span)
+        case .appID(let id): directory.app(id: id.rawValue.utf8.span)
+        case nil: .unknown
+        }
+    }
+}
+
+extension TokenFault {
+    /// The word of the access log.
+    var logWord: String {
+        switch self {
+        case .malformed: "token_malformed"
+        case .tooLong: "token_too_long"
+        case .forbiddenHeader: "token_forbidden_header"
+        case .wrongType: "token_wrong_type"
+        case .wrongAlgorithm: "token_wrong_algorithm"
+        case .unknownKey: "token_unknown_key"
+        case .badSignature: "token_bad_signature"
+        case .wrongIssuer: "token_wrong_issuer"
+        case .wrongAudience: "token_wrong_audience"
+        case .wrongKind: "token_wrong_kind"
+        case .badClaims: "token_bad_claims"
+        case .expired: "token_expired"
+        case .notYetValid: "token_not_yet_valid"
+        case .tooLongLived: "token_too_long_lived"
+        case .revoked: "token_revoked"
+        }
+    }
+}
+
+extension RequestHead {
+    /// Judges the token in a field; something of another scheme in `Authorization` is no token of ours.
+    @Reactor
+    fileprivate func judgeToken(
+        in field: KnownField,
+        as use: TokenUse,
+        by judge: TokenJudge,
+        from client: IPAddress,
+        now: Int64,
+        waiter: () -> TokenQueue.Waiter
+    ) -> TokenStep {
+        guard let value = fields.first(field) else { return .known(.absent) }
+        let place: TokenRange?
+        if field == .authorization {
+            guard BearerField.startsWithScheme(authorization: value) else { return .known(.absent) }
+            place = BearerField.token(authorization: value)
+        } else {
+            place = BearerField.token(clientAuthorization: value)
+        }
+        guard let place else { return .known(.bad(.malformed)) }
+        return judge.judge(value.extracting(place.range), as: use, from: client, now: now, waiter: waiter)
+    }
+
+    /// Whether the bearer token is of the form of run tokens.
+    fileprivate var bearsRunToken: Bool {
+        guard let value = fields.first(.authorization), let place = BearerField.token(authorization: value) else {
+            return false
+        }
+        return value.extracting(place.range).starts("rt_")
+    }
+
+    /// The run token and what it must be bound to.
+    fileprivate var runToken: (token: [UInt8], binding: RunTokenBinding) {
+        var token: [UInt8] = []
+        if let value = fields.first(.authorization), let place = BearerField.token(authorization: value) {
+            token = place.range.map { value[$0] }
+        }
+        let binding = RunTokenBinding(
+            device: text(named: "x-device-id"),
+            version: text(named: "x-app-version"),
+            platform: text(named: "x-app-platform")
+        )
+        return (token, binding)
+    }
+
+    /// The one value of a field by its lower-case name; empty when it did not come, or came twice.
+    private func text(named name: String) -> String {
+        guard let index = fields.firstIndex(named: name.utf8.span, from: 0),
+            fields.firstIndex(named: name.utf8.span, from: index + 1) == nil
+        else { return "" }
+        let value = fields.value(at: index)
+        return value.text
+    }
+}

@@ -1,0 +1,88 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Transport
+
+/// The time that tokens and development modes end by: the local clock, corrected by the store's where it is far off.
+///
+/// Isolated to the Reactor. Asks the store every ten seconds; while it is away the last correction stays.
+@Reactor
+package final class StoreClock {
+    /// How far the store's clock is ahead of ours, in milliseconds, as last measured.
+    package private(set) var difference: Int64 = 0
+    /// Called with every measurement, and whether it is the first in a row that somebody should look at.
+    package var onMeasured: (@Reactor (Int64, Bool) -> Void)?
+
+    private let loop: EventLoop
+    private let connection: RedisConnection
+    private var correction: Int64 = 0
+    private var isWarned = false
+    private var task: Task<Void, Never>?
+
+    private static let interval = Duration.seconds(10)
+    /// Until the store was asked once.
+    private static let firstInterval = Duration.milliseconds(100)
+
+    package init(loop: EventLoop, connection: RedisConnection) {
+        self.loop = loop
+        self.connection = connection
+    }
+
+    /// Milliseconds since 1970.
+    package var now: Int64 {
+        @inline(__always) get { loop.wallClockMilliseconds &+ correction }
+    }
+
+    /// Begins to ask.
+    package func start() {
+        task = Task { await self.run() }
+    }
+
+    package func stop() {
+        task?.cancel()
+        task = nil
+    }
+
+    private func run() async {
+        var pause = Self.firstInterval
+        while !Task.isCancelled {
+            if await ask() { pause = Self.interval }
+            do throws(CancellationError) { try await loop.sleep(for: pause) } catch { return }
+        }
+    }
+
+    private func ask() async -> Bool {
+        let sent = loop.wallClockMilliseconds
+        do throws(StoreError) {
+            let reply = try await connection.call(["TIME"])
+            guard let parts = reply.elements?.compactMap(\.text), parts.count == 2, let seconds = Int64(parts[0]),
+                let microseconds = Int64(parts[1]), 0..<253_402_300_800 ~= seconds
+            else { return false }
+            let received = loop.wallClockMilliseconds
+            // Somewhere between sending and receiving; the middle is off by half the way at most.
+            take(seconds * 1_000 + microseconds / 1_000 - (sent + (received - sent) / 2))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func take(_ measured: Int64) {
+        difference = measured
+        correction = ClockCorrection.correction(of: measured)
+        let deservesWarning = ClockCorrection.deservesWarning(measured)
+        onMeasured?(measured, deservesWarning && !isWarned)
+        isWarned = deservesWarning
+    }
+}
+
+/// What a difference between clocks leads to (architecture §5, Time).
+enum ClockCorrection {
+    private static let tolerated: Int64 = 60_000
+    private static let unremarkable: Int64 = 5_000
+
+    /// What is added to the local clock: nothing for what clocks differ by anyway, so that a slow reply moves no time.
+    static func correction(of difference: Int64) -> Int64 { difference.magnitude > tolerated ? difference : 0 }
+
+    static func deservesWarning(_ difference: Int64) -> Bool { difference.magnitude >= unremarkable }
+}
