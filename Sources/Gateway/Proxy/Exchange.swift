@@ -145,7 +145,8 @@ final class Exchange {
     /// The very bytes that were read go to the upstream; trailers of a body read whole are not kept.
     private func sendGathered(on connection: UpstreamConnection) {
         guard let gathered else { return }
-        if !gathered.bytes.isEmpty { connection.sendBody(gathered.bytes.span) }
+        let bytes = gathered.bytes
+        if !bytes.isEmpty { connection.sendBody(bytes.span) }
         gathered.withTrailers { connection.endBody(self, trailers: $0) }
     }
 
