@@ -276,7 +276,7 @@ struct PlayBench {
                 let directory = TrustDirectory(path: path)
                 let refresh = StatusListRefresh(
                     bundle: try directory.bundle(),
-                    directory: directory,
+                    keptIn: .bundle(directory),
                     client: try bench.client(trusting: bench.api.certificatePEM),
                     url: try #require(WebURL("https://localhost:\(bench.api.port)/attestation/status"))
                 ) { PlayBench.now }

@@ -10,17 +10,29 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// What the server called the copy that we have.
     package private(set) var entityTag: String?
     private var failures = 0
+    private let interval: Int64
 
     /// Asked no more often than this, in seconds, whatever the headers say.
     package static let shortest: Int64 = 15 * 60
-    /// Asked at least this often, in seconds, whatever the headers say.
+    /// Asked at least this often, in seconds, whatever the headers say, unless told otherwise.
     package static let longest: Int64 = 24 * 3_600
+    /// No interval is longer: the list would be stale.
+    package static let mostInterval: Int64 = 7 * 24 * 3_600
     /// Used where the headers say nothing, in seconds.
     package static let usual: Int64 = 3_600
 
-    /// A schedule that asks at once.
-    package init(startingAt now: Moment) {
+    /// A schedule that asks at once, and then at least every `interval` seconds.
+    ///
+    /// `entityTag` names the copy that was kept.
+    package init(startingAt now: Moment, interval: Int64 = Self.longest, entityTag: String? = nil) {
         next = now
+        self.interval = min(max(interval, Self.shortest), Self.mostInterval)
+        self.entityTag = entityTag
+    }
+
+    /// The copy that we have is another one, which the server calls `entityTag`; nil where it never named it.
+    package mutating func holds(_ entityTag: String?) {
+        self.entityTag = entityTag
     }
 
     /// A copy was read, or the one we have was confirmed.
@@ -28,7 +40,7 @@ package struct RefreshSchedule: Sendable, Equatable {
         failures = 0
         self.entityTag = entityTag ?? self.entityTag
         let seconds = Self.maximumAge(cacheControl) ?? Self.usual
-        next = now.adding(seconds: min(max(seconds, Self.shortest), Self.longest))
+        next = now.adding(seconds: min(max(seconds, Self.shortest), interval))
     }
 
     /// No answer, or one that is no such document: asked again soon, then less and less often.

@@ -2,7 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Crypto
-import Encodings
+package import Encodings
 
 /// What a trust bundle is worth at some moment: each root's days, the list's age, and what someone must see to.
 package struct TrustReport: Sendable {
@@ -40,6 +40,9 @@ package struct TrustReport: Sendable {
     /// A status list older than this many hours is stale: Google's own caching allows a day.
     package static let staleHours: Int64 = 7 * 24
 
+    /// The warning of a bundle without a list.
+    package static let noStatusList = "There is no status list: revoked Android certificates are not noticed."
+
     /// The report on `bundle` at `now`.
     package init(_ bundle: TrustBundle, at now: Moment) {
         version = bundle.version
@@ -70,7 +73,7 @@ package struct TrustReport: Sendable {
         if let age = statusListAge {
             if age >= Self.staleHours { warnings.append("The status list is \(age / 24) days old.") }
         } else {
-            warnings.append("There is no status list: revoked Android certificates are not noticed.")
+            warnings.append(Self.noStatusList)
         }
         if hasOtherRoots { warnings.append("A root of this bundle is none that the program carries.") }
         self.warnings = warnings
@@ -79,26 +82,30 @@ package struct TrustReport: Sendable {
     /// The report as one JSON object.
     package var json: String {
         var writer = JSONWriter(capacity: 2_048)
-        writer.beginObject()
-        writer.member("version", version)
-        writer.name("roots")
-        writer.beginArray()
-        for row in rows {
-            writer.beginObject()
-            writer.member("file", row.file)
-            writer.member("for", row.purpose.rawValue)
-            writer.member("sha256", row.fingerprint)
-            writer.member("not_after", InternetTime.text(seconds: row.notAfter))
-            writer.member("days_left", Int(row.daysLeft))
-            writer.member("dates_judged", row.areDatesJudged)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.member("test_roots", hasOtherRoots)
-        writer.member("status_list_entries", statusListCount)
-        writer.member("status_list_age_hours", statusListAge.map { Int($0) })
-        writer.member("warnings", warnings)
-        writer.endObject()
+        writer.value(value)
         return writer.text
+    }
+
+    /// The report as a value.
+    package var value: JSONValue {
+        var report = JSONObject()
+        report.set("version", .string(version))
+        report.set("roots", .array(rows.map(Self.value)))
+        report.set("test_roots", .bool(hasOtherRoots))
+        report.set("status_list_entries", statusListCount.map { .number(JSONNumber($0)) } ?? .null)
+        report.set("status_list_age_hours", statusListAge.map { .number(JSONNumber(Int($0))) } ?? .null)
+        report.set("warnings", .array(warnings.map { .string($0) }))
+        return .object(report)
+    }
+
+    private static func value(of row: Row) -> JSONValue {
+        var root = JSONObject()
+        root.set("file", .string(row.file))
+        root.set("for", .string(row.purpose.rawValue))
+        root.set("sha256", .string(row.fingerprint))
+        root.set("not_after", .string(InternetTime.text(seconds: row.notAfter)))
+        root.set("days_left", .number(JSONNumber(Int(row.daysLeft))))
+        root.set("dates_judged", .bool(row.areDatesJudged))
+        return .object(root)
     }
 }

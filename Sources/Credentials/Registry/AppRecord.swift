@@ -34,6 +34,10 @@ package struct AppRecord: Codable, Sendable, Equatable {
     ///
     /// Never in force for a production app.
     package var labTrust: LabTrustRecord?
+    /// Play Console's two keys, sealed for this app; nil: not set (APP-028).
+    package var playKeys: SealedText?
+    /// The service account that Google's API is asked with, sealed for this app; nil: the gateway's own.
+    package var playAccount: SealedText?
     package var keys: [APIKeyRecord]
     package var secret: HashedSecret?
     package var debugTokens: [DebugTokenRecord]
@@ -66,6 +70,8 @@ package struct AppRecord: Codable, Sendable, Equatable {
         self.isProduction = false
         self.developmentUntil = nil
         self.labTrust = nil
+        self.playKeys = nil
+        self.playAccount = nil
         self.keys = []
         self.secret = nil
         self.debugTokens = []
@@ -77,6 +83,8 @@ package struct LabTrustRecord: Codable, Sendable, Equatable {
     package var until: Int64
     package var appleRoot: String
     package var androidRoot: String
+    /// The lab's two keys of Play Integrity tokens, sealed for the app; nil: none.
+    package var playKeys: SealedText?
     package init(until: Int64, appleRoot: String, androidRoot: String) {
         self.until = until
         self.appleRoot = appleRoot

@@ -59,7 +59,7 @@ package final class AdminRoutes {
 
     private static let table: [Route] =
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
-        + labTrustRoutes + keyringRoutes
+        + labTrustRoutes + playRoutes + keyringRoutes
         + historyRoutes + applyRoutes
 
     /// Answers one request; never fails, a problem is an answer too.

@@ -15,7 +15,7 @@ extension AdminRoutes {
                 ("development_builds", .bool(record.allowsDevelopmentBuilds)),
                 ("androidDegraded", .string(record.androidDegraded.rawValue)),
                 ("debug_tokens", .bool(record.allowsDebugTokens)),
-                ("api_keys", .integer(record.keys.count)),
+                ("api_keys", .integer(record.keys.count)), ("play", .object(playKeys(of: record))),
                 (
                     "platforms",
                     .array([

@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-import Encodings
+package import Encodings
 import Telemetry
 package import Transport
 
@@ -14,6 +14,10 @@ package protocol GatewayControl: AnyObject {
     func processes() async -> [ProcessStatus]?
     /// Why requests should not be sent here now; empty: ready.
     func unreadyReasons() -> [String]
+    /// What runs out or is out of date, in sentences.
+    var warnings: [String] { get }
+    /// Whose word counts for native proofs.
+    var trustStatus: JSONValue { get }
     /// The facts of the present configuration.
     var configurationStatus: ConfigurationStatus { get }
 }
@@ -101,7 +105,8 @@ extension AdminRoutes {
                 ("configuration", .string(configuration.path)), ("redis", .string(configuration.redis)),
                 ("started_at", .string(text(configuration.startedAt))),
                 ("last_reload", .string(refused ?? "taken at \(text(configuration.takenAt))")),
-                ("processes", .array(processes)),
+                ("processes", .array(processes)), ("trust", gateway.trustStatus),
+                ("warnings", .texts(gateway.warnings)),
             ])
         )
     }

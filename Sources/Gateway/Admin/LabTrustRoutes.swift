@@ -20,11 +20,13 @@ extension AdminRoutes {
         guard (1...LabTrust.longestHours).contains(hours) else {
             throw .badRequest("hours is 1 to \(LabTrust.longestHours)")
         }
-        let record = LabTrustRecord(
+        var record = LabTrustRecord(
             until: now() + Int64(hours) * 3_600_000,
             appleRoot: try Self.root(request, "apple_root"),
             androidRoot: try Self.root(request, "android_root")
         )
+        record.playKeys = try await labPlayKeys(request)
+        let trust = record
         return try await change(app: request.path[1], by: request.by) { app throws(RegistryError) in
             guard !app.isProduction else {
                 throw .rejected(
@@ -32,16 +34,25 @@ extension AdminRoutes {
                     message: "lab trust is refused for an app marked production; use an app of its own"
                 )
             }
-            app.labTrust = record
-            let until = self.text(record.until)
+            app.labTrust = trust
+            let until = self.text(trust.until)
             return [HistoryEvent("lab_trust_enabled", [("hours", .integer(hours)), ("until", .string(until))])]
         } describe: { app, _ in
-            let until = self.text(record.until)
+            let until = self.text(trust.until)
             return [
                 ("message", .string("proofs of the lab count for \(app.appID.rawValue) as development until \(until)")),
                 ("lab_trust", self.labTrust(of: app)),
             ]
         }
+    }
+
+    /// The lab's keys of Play Integrity tokens, sealed like an app's own; a lab without them plays no such tokens.
+    private func labPlayKeys(_ request: AdminRequest) async throws(AdminProblem) -> SealedText? {
+        guard let decryption = try request.optionalText("play_decryption_key"),
+            let verification = try request.optionalText("play_verification_key")
+        else { return nil }
+        let trimmed = [decryption, verification].map { String($0.prefix { $0 != "\n" }) }
+        return try sealedPlayKeys(trimmed[0], trimmed[1], for: try await app(request.path[1]).recordID)
     }
 
     private func endLabTrust(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {

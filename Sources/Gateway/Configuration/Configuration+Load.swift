@@ -72,6 +72,7 @@ extension Configuration {
         let log = section.value(RootSection.log)
         let state = section.value(RootSection.state)
         let secrets = section.value(RootSection.secrets)
+        let trust = section.value(RootSection.trust)
         let clientAddress = section.value(RootSection.clientAddress)
         let issuers = section.value(RootSection.issuers)
         let tokens = section.value(RootSection.tokens)
@@ -86,8 +87,9 @@ extension Configuration {
         user = section.value(RootSection.user)
         metrics = section.value(RootSection.metrics)
         CrossChecks(section.context, listeners, issuers, tokens, routes, metrics).run()
-        guard let workers, let listeners, let admin, let log, let state, let secrets, let clientAddress, let issuers,
-            let tokens, let upstreams, let routes, let http, let timeouts, let connections, let http2, let memory,
+        guard let workers, let listeners, let admin, let log, let state, let secrets, let trust, let clientAddress,
+            let issuers, let tokens, let upstreams, let routes, let http, let timeouts, let connections, let http2,
+            let memory,
             let documentation,
             version != nil
         else { return nil }
@@ -101,6 +103,7 @@ extension Configuration {
         self.log = log
         self.state = state
         self.secrets = secrets
+        self.trust = trust
         self.clientAddress = clientAddress
         self.issuers = issuers.map(\.value)
         self.tokens = tokens

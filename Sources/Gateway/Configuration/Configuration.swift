@@ -20,6 +20,7 @@ package struct Configuration: Sendable {
     package var log: LogSettings
     package var state: StateSettings
     package var secrets: SecretSettings
+    package var trust: TrustSettings
     package var clientAddress: ClientAddressSettings
     package var issuers: [IssuerSettings]
     package var tokens: TokenSettings

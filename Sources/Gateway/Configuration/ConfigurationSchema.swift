@@ -8,6 +8,7 @@ enum ConfigurationSchema {
         SectionSchema("listeners[].tls", TLSSection.rows),
         SectionSchema("listeners[].tls.certificates[]", CertificateSection.rows), AdminSection.schema,
         MetricsSection.schema, LogSection.schema, StateSection.schema, LossSection.schema, SecretSection.schema,
+        TrustSection.schema,
         ClientAddressSection.schema, IssuerSection.schema, IssuerKeySection.schema, ClaimSection.schema,
         TokenSection.schema,
         UpstreamSection.schema, UpstreamTLSSection.schema, UpstreamTimeoutSection.schema, PoolSection.schema,

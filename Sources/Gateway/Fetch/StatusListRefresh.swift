@@ -11,7 +11,7 @@ package import Transport
 package final class StatusListRefresh {
     private let client: WebClient
     private let url: WebURL
-    private let directory: TrustDirectory
+    private let place: Place
     private let clock: () -> Moment
     private var schedule: RefreshSchedule
     /// What proofs are judged by now; swapped whole.
@@ -24,20 +24,35 @@ package final class StatusListRefresh {
     /// The document is small and nobody waits for it.
     private static let deadline = Duration.seconds(30)
 
-    /// A refresh of `bundle`, whose directory keeps every good copy.
+    /// Where every good copy is kept.
+    package enum Place: Sendable {
+        /// In a bundle, beside its manifest.
+        case bundle(TrustDirectory)
+        /// In a file of its own.
+        case file(StatusListFile)
+    }
+
+    /// A refresh of the list of `bundle`, asked for at once and then at least every `interval` seconds.
     package init(
         bundle: TrustBundle,
-        directory: TrustDirectory,
+        keptIn place: Place,
         client: WebClient,
         url: WebURL,
+        interval: Int64 = RefreshSchedule.longest,
         clock: @escaping () -> Moment
     ) {
         self.bundle = bundle
-        self.directory = directory
+        self.place = place
         self.client = client
         self.url = url
         self.clock = clock
-        schedule = RefreshSchedule(startingAt: clock())
+        schedule = RefreshSchedule(startingAt: clock(), interval: interval)
+    }
+
+    /// The files were read: what is in use now, and what this server calls it.
+    package func took(_ reading: TrustReading) {
+        bundle = reading.bundle
+        schedule.holds(reading.copy.flatMap { $0.source == url.description ? $0.entityTag : nil })
     }
 
     /// When to call `refresh` next.
@@ -60,7 +75,7 @@ package final class StatusListRefresh {
             let list = try StatusList(parsing: answer.body)
             // A list that names nothing any more is more likely an accident than the truth.
             guard list.count > 0 || bundle.statusList.count == 0 else { return failed("an empty list") }
-            try directory.store(statusList: answer.body, fetchedAt: clock())
+            try store(answer)
             bundle = bundle.replacing(statusList: list, fetchedAt: clock())
             return succeeded(answer)
         } catch {
@@ -68,10 +83,17 @@ package final class StatusListRefresh {
         }
     }
 
+    private func store(_ answer: WebAnswer) throws(FileFailure) {
+        switch place {
+        case .bundle(let directory): try directory.store(statusList: answer.body, fetchedAt: clock())
+        case .file(let file):
+            try file.store(answer.body, fetchedAt: clock(), entityTag: answer.plainTag, source: url.description)
+        }
+    }
+
     private func succeeded(_ answer: WebAnswer) -> Bool {
         lastProblem = nil
-        let tag = answer.entityTag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? $0 : nil }
-        schedule.succeeded(at: clock(), cacheControl: answer.cacheControl, entityTag: tag)
+        schedule.succeeded(at: clock(), cacheControl: answer.cacheControl, entityTag: answer.plainTag)
         return true
     }
 
@@ -79,5 +101,12 @@ package final class StatusListRefresh {
         lastProblem = problem
         schedule.failed(at: clock())
         return false
+    }
+}
+
+extension WebAnswer {
+    /// The entity tag, where it can be sent back as it came.
+    fileprivate var plainTag: String? {
+        entityTag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? $0 : nil }
     }
 }

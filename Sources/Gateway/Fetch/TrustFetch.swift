@@ -58,7 +58,12 @@ package enum TrustFetch {
                 resolver: Resolver(loop: loop, pool: BlockingPool(threads: 1)),
                 tls: try TLSClientContext(TLSClientSettings(trust: trust))
             )
-            let refresh = StatusListRefresh(bundle: bundle, directory: directory, client: client, url: url) { now }
+            let refresh = StatusListRefresh(
+                bundle: bundle,
+                keptIn: .bundle(directory),
+                client: client,
+                url: url
+            ) { now }
             guard await refresh.refresh() else {
                 return .failure(Problem(sentence: "\(url): \(refresh.lastProblem ?? "no answer")"))
             }

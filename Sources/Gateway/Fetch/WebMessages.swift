@@ -33,6 +33,13 @@ package struct WebURL: Sendable, Hashable, CustomStringConvertible {
         self.target = target.hasPrefix("/") ? target : "/" + target
     }
 
+    /// The root of a host that is known to be one.
+    init(host: StaticString) {
+        self.host = "\(host)"
+        port = 443
+        target = "/"
+    }
+
     /// This address with another target.
     package func with(target: String) -> WebURL? {
         WebURL("https://\(authority)\(target)")

@@ -70,6 +70,15 @@ package final class KeyFollower {
         publishIssuers()
     }
 
+    /// What opens and seals what Redis keeps; nil where no sealing key can be used.
+    package var sealing: SealingRing? {
+        do {
+            return try material.sealingRing(current: keyring.seal)
+        } catch {
+            return nil
+        }
+    }
+
     /// Takes the issuers of a new configuration: the sets of those that stay are kept.
     package func follow(_ issuers: [IssuerSettings]) {
         settings = issuers

@@ -30,7 +30,9 @@ final class KeyringKeeper {
     private let peppers: PepperRing
     private let algorithm: () -> TokenAlgorithm
     private let loop: EventLoop
-    private let log: Log
+    let log: Log
+    /// The key that everything apps keep is known to be sealed with; nil: not looked yet.
+    private var appsSealedWith: String?
     private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timerFired() }
 
     private static let interval = Duration.seconds(2)
@@ -104,6 +106,10 @@ final class KeyringKeeper {
             return error.sentence
         }
         if signing.keys.contains(where: { $0.sealed.key != sealing.newest }) { try await reseal(with: sealing) }
+        if appsSealedWith != sealing.newest {
+            try await resealApps(with: sealing)
+            appsSealedWith = sealing.newest
+        }
         return nil
     }
 

@@ -70,6 +70,22 @@ package enum GatewayMetrics {
         "sallyport_tls_cert_not_after_timestamp_seconds",
         "When a certificate ends, by file."
     )
+    package static let trustRootNotAfter = Metric.gauge(
+        "sallyport_trust_root_not_after_timestamp_seconds",
+        "When a root of the trust bundle ends, by file."
+    )
+    package static let statusListTimestamp = Metric.gauge(
+        "sallyport_trust_status_list_timestamp_seconds",
+        "When the status list in use was right; its age is the time since. 0: there is none."
+    )
+    package static let statusListEntries = Metric.gauge(
+        "sallyport_trust_status_list_entries",
+        "Serial numbers on the status list in use."
+    )
+    package static let statusListFetches = Metric.counter(
+        "sallyport_trust_status_list_fetches_total",
+        "Fetches of the status list, by result (good, failed)."
+    )
     package static let restarts = Metric.counter("sallyport_process_restarts_total", "Children started again, by role.")
     package static let workersServing = Metric.gauge("sallyport_workers_serving", "Workers that accept connections.")
     package static let workersJudging = Metric.gauge(
@@ -108,6 +124,7 @@ package enum GatewayMetrics {
         rateLimit,
         originRefusals, openConnections, connections, tlsHandshakes, parseErrors, upstreamRetries, redisUp,
         registryCache, logDropped,
+        trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,
         tokenChecks, clockDifference,

@@ -35,19 +35,26 @@ struct CertificateWatch {
 
     /// When each certificate ends, in seconds since 1970, by its file.
     static func ends(_ configuration: Configuration) -> [(path: String, seconds: Int64)] {
-        var ends: [(path: String, seconds: Int64)] = []
-        for path in Set(pairs(configuration).map(\.certificate)).sorted() {
-            guard case .success(let bytes) = Files.read(path), let end = end(of: bytes) else { continue }
-            ends.append((path, end))
-        }
-        return ends
+        lives(configuration).map { ($0.path, $0.notAfter) }
     }
 
-    private static func end(of bytes: [UInt8]) -> Int64? {
+    /// From when to when each certificate counts, in seconds since 1970, by its file.
+    static func lives(_ configuration: Configuration) -> [(path: String, notBefore: Int64, notAfter: Int64)] {
+        var lives: [(path: String, notBefore: Int64, notAfter: Int64)] = []
+        for path in Set(pairs(configuration).map(\.certificate)).sorted() {
+            guard case .success(let bytes) = Files.read(path), let life = life(of: bytes) else { continue }
+            lives.append((path, life.notBefore, life.notAfter))
+        }
+        return lives
+    }
+
+    private static func life(of bytes: [UInt8]) -> (notBefore: Int64, notAfter: Int64)? {
         do {
             let blocks = try PEM.blocks(in: String(decoding: bytes, as: UTF8.self))
-            guard let first = blocks.first(where: { $0.label == "CERTIFICATE" }) else { return nil }
-            return try Certificate(der: first.bytes).validity?.notAfter
+            guard let first = blocks.first(where: { $0.label == "CERTIFICATE" }),
+                let validity = try Certificate(der: first.bytes).validity
+            else { return nil }
+            return (validity.notBefore, validity.notAfter)
         } catch {
             return nil
         }

@@ -34,6 +34,7 @@ enum ControlProcess {
                     slots: slots,
                     endpoint: endpoint,
                     keys: try ControlKeys(paths, configuration.secrets),
+                    trust: try .of(configuration.trust, paths, slot: slots.own, loop: loop, log: log),
                     link: link,
                     loop: loop,
                     environment: environment,

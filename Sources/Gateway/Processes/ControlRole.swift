@@ -37,6 +37,8 @@ final class ControlRole: GatewayControl {
     private lazy var metricsServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerMetrics($0) }
     private lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
     private lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
+    private lazy var expiry = ExpiryWatch(loop: loop, log: log) { [unowned self] in warnings }
+    private let trust: TrustUpkeep
     private let routes: AdminRoutes
     private let keyring: KeyringKeeper
 
@@ -52,6 +54,7 @@ final class ControlRole: GatewayControl {
         slots: ControlSlots,
         endpoint: RedisEndpoint,
         keys: ControlKeys,
+        trust: TrustUpkeep,
         link: any SupervisorLink,
         loop: EventLoop,
         environment: [String: String],
@@ -68,6 +71,7 @@ final class ControlRole: GatewayControl {
         self.log = log
         self.takenAt = startedAt
         self.watch = CertificateWatch(configuration)
+        self.trust = trust
         self.redis = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "control"))
         var isEmbedded = false
         if case .embedded = configuration.state.redis { isEmbedded = true }
@@ -116,6 +120,8 @@ final class ControlRole: GatewayControl {
         certificateTimer.arm(after: Self.certificateInterval)
         redisTimer.arm(after: .milliseconds(200))
         keyring.start()
+        trust.start()
+        expiry.look()
         link.send(.serving)
     }
 
@@ -154,6 +160,8 @@ final class ControlRole: GatewayControl {
             takenAt = Timestamp.now().milliseconds
             metrics.took(configuration, at: takenAt)
             watch.follow(configuration)
+            trust.took(configuration.trust)
+            expiry.look()
         case .refused(let problems), .partly(let problems):
             for problem in problems { log.error("configuration refused", ["problem": problem]) }
             refusedAt = Timestamp.now().milliseconds
@@ -225,6 +233,13 @@ final class ControlRole: GatewayControl {
         return reasons
     }
 
+    /// What runs out, certificates of listeners included.
+    var warnings: [String] {
+        trust.warnings + CertificateWatch.warnings(configuration, at: Timestamp.now().milliseconds / 1_000)
+    }
+
+    var trustStatus: JSONValue { trust.status }
+
     private var redisText: String {
         let kind: String
         switch configuration.state.redis {
@@ -285,6 +300,8 @@ private final class ControlBridge: GatewayControl {
     func reload() async -> ReloadOutcome { await role?.reload() ?? .refused(["control is ending"]) }
     func processes() async -> [ProcessStatus]? { await role?.processes() }
     func unreadyReasons() -> [String] { role?.unreadyReasons() ?? ["control is ending"] }
+    var warnings: [String] { role?.warnings ?? [] }
+    var trustStatus: JSONValue { role?.trustStatus ?? .null }
 
     var configurationStatus: ConfigurationStatus {
         role?.configurationStatus ?? ConfigurationStatus(path: "", redis: "", startedAt: 0, takenAt: 0)

@@ -146,6 +146,7 @@ private struct SingleParts {
             slots: slots,
             endpoint: try .configured(configuration.state, setting.paths),
             keys: try ControlKeys(setting.paths, configuration.secrets),
+            trust: try .of(configuration.trust, setting.paths, slot: slots.own, loop: loop, log: plan.log),
             link: link,
             loop: loop,
             environment: environment,

@@ -20,6 +20,8 @@ package struct StatePaths: Sendable, Equatable {
     /// The key that seals tickets and signing keys kept in Redis.
     package var sealing: String { "\(keys)/seal" }
     package var run: String { "\(directory)/run" }
+    /// The status list of Android certificates as it was fetched last.
+    package var statusList: String { "\(directory)/status-list.json" }
     package var redis: String { "\(directory)/redis" }
     /// The embedded Redis's socket; short enough for a socket address when the directory is.
     package var redisSocket: String { "\(redis)/redis.sock" }

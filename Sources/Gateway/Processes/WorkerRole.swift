@@ -1,8 +1,6 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-import Attestation
-import Credentials
 import Crypto
 import Glibc
 import Store
@@ -29,6 +27,7 @@ final class WorkerRole {
     private let setting: Setting
     private let loop: EventLoop
     private let worker: Worker
+    private let trust: WorkerTrust
     private let accessLog: AccessLog
     private let judging: Gauge
     private let link: any SupervisorLink
@@ -90,6 +89,13 @@ final class WorkerRole {
             throw ProcessFault("there is no sealing key")
         }
         self.seal = seal
+        let proofs = try WorkerTrust.judge(
+            configuration.trust,
+            setting.paths,
+            keys: state.deviceKeys,
+            seals: { [keys = state.keys] in keys.sealing },
+            loop: loop
+        )
         let environment = WorkerEnvironment(
             index: setting.index,
             listeners: setting.listeners,
@@ -104,40 +110,25 @@ final class WorkerRole {
                 environment,
                 configuration: configuration,
                 state: state,
-                proofs: try Self.proofs(state.deviceKeys, try keys.sealing()),
+                proofs: proofs,
                 loop: loop,
                 pool: BlockingPool(threads: 2),
                 tickets: tickets,
                 seed: UInt32.random(in: .min ... .max)
             )
-        } catch let problem as SnapshotProblem {
-            throw ProcessFault(problem.message)
-        } catch let fault as ProcessFault {
-            throw fault
         } catch {
-            throw ProcessFault("\(error)")
+            throw ProcessFault(error.message)
         }
+        trust = WorkerTrust(proofs, configuration.trust, setting.paths, loop: loop, log: setting.log)
         state.keys.wantKeys = { link.send(.wantKeys($0)) }
         state.keys.sealChanged = { [unowned self] in tookSeal($0) }
-    }
-
-    private static func proofs(_ keys: DeviceKeyStore, _ seals: SealingRing) throws(ProcessFault) -> ProofJudge {
-        do {
-            return ProofJudge(
-                bundle: try .builtIn(),
-                keys: keys,
-                pool: BlockingPool(threads: 1),
-                setting: .init(seals: seals, environments: [.production, .development])
-            )
-        } catch {
-            throw ProcessFault("the program's trust bundle does not read: \(error)")
-        }
     }
 
     /// Begins to serve.
     func start() {
         leaseTimer.arm(after: Self.firstLeaseInterval)
         ticketTimer.arm(after: TicketKeyring.untilNext(atMilliseconds: Timestamp.now().milliseconds))
+        trust.start()
         Task { @Reactor in await worker.start() }
     }
 
@@ -158,8 +149,10 @@ final class WorkerRole {
     private func reload(_ number: Int) {
         do {
             let fresh = try Configuration.load(path: setting.path, environment: setting.environment)
+            let rules = try trust.rules(fresh.trust)
             try worker.reload(fresh)
             worker.state.keys.follow(fresh.issuers)
+            trust.took(fresh.trust, rules)
             // The file may have been rotated, or be another one now.
             try accessLog.redirect(to: fresh.log.access.destination)
             link.send(.took(number, fault: nil))

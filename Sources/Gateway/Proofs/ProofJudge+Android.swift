@@ -35,7 +35,18 @@ extension ProofJudge {
     func tokenVerdict(_ token: String, _ standing: ProofStanding) async -> ProofVerdict {
         let apps = standing.androidApps
         guard !apps.isEmpty else { return .refused(.notConfigured, .playIntegrity) }
-        return ProofVerdict(.notConfigured)
+        let seals = seals
+        let verdict = await pool.run {
+            IntegrityVerifier(apps: apps).verdict(
+                on: token,
+                keys: standing.playKeys(seals),
+                nonce: standing.binding.text,
+                at: standing.now
+            )
+        }
+        // What the keys at hand do not open, Google may; whatever they open is decided.
+        guard verdict == .notConfigured || verdict.reason == .decryptionFailed else { return ProofVerdict(verdict) }
+        return ProofVerdict(await rules.play.verdict(on: token, standing, seals: seals) ?? verdict)
     }
 }
 
@@ -49,5 +60,22 @@ extension ProofVerdict {
             case .fail: nil
             }
         self.init(trust: trust, reasons: verdict.reasons, method: .playIntegrity, provenance: verdict.provenance)
+    }
+}
+
+extension ProofStanding {
+    /// The keys that may open a token: the app's own, and the lab's while it counts.
+    func playKeys(_ seals: SealingRing?) -> [PlayIntegrityKeys] {
+        guard let seals else { return [] }
+        var keys: [PlayIntegrityKeys] = []
+        if let sealed = app.playKeys, let own = PlaySecrets.keys(sealed, for: app.recordID, with: seals) {
+            keys.append(own)
+        }
+        if lab != nil, let sealed = app.labTrust?.playKeys,
+            let played = PlaySecrets.keys(sealed, for: app.recordID, with: seals, provenance: .lab)
+        {
+            keys.append(played)
+        }
+        return keys
     }
 }

@@ -18,7 +18,7 @@ extension ProofJudge {
         let apps = standing.appleApps
         guard !apps.isEmpty else { return .refused(.notConfigured, .appAttest) }
         let vendor = anchors
-        let environments = standing.environments(setting.environments)
+        let environments = standing.environments(rules.environments)
         let verdict = await pool.run {
             let verifier = AppAttestationVerifier(
                 anchors: standing.anchors(beside: vendor).apple,
@@ -61,7 +61,7 @@ extension ProofJudge {
         let verdict = key.verdict(
             on: object,
             apps: apps,
-            environments: standing.environments(setting.environments),
+            environments: standing.environments(rules.environments),
             clientDataHash: standing.binding.hash.bytes
         )
         switch verdict {

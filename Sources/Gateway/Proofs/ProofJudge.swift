@@ -27,39 +27,55 @@ package final class ProofJudge {
     private(set) var anchors: TrustAnchors
     let keys: DeviceKeyStore
     let pool: BlockingPool
-    let setting: Setting
+    private let openedBy: @Reactor () -> SealingRing?
+    private(set) var rules: Rules
     private var waiting = 0
 
     /// More would wait longer than their clients do: each takes about a millisecond.
     private static let mostWaiting = 1_000
 
-    /// What does not change while the process lives.
-    package struct Setting: Sendable {
-        /// Opens what apps keep sealed.
-        package let seals: SealingRing
+    /// What the configuration says; a reload may change it.
+    package struct Rules {
         /// The environments of App Attest keys that the vouch dialect takes: `VOUCH_APP_ATTEST_ENV`.
         package let environments: Set<AppAttestEnvironment>
+        /// Has Google open Play Integrity tokens.
+        package let play: PlayDecoders
 
-        /// A setting of these parts.
-        package init(seals: SealingRing, environments: Set<AppAttestEnvironment>) {
-            self.seals = seals
+        /// The rules of these parts.
+        package init(environments: Set<AppAttestEnvironment>, play: PlayDecoders) {
             self.environments = environments
+            self.play = play
         }
     }
 
-    /// A judge of proofs by `bundle`.
-    package init(bundle: TrustBundle, keys: DeviceKeyStore, pool: BlockingPool, setting: Setting) {
+    /// A judge of proofs by `bundle`; `seals` says what opens now what apps keep sealed.
+    package init(
+        bundle: TrustBundle,
+        keys: DeviceKeyStore,
+        pool: BlockingPool,
+        seals: @escaping @Reactor () -> SealingRing?,
+        rules: Rules
+    ) {
         self.bundle = bundle
         self.keys = keys
         self.pool = pool
-        self.setting = setting
+        openedBy = seals
+        self.rules = rules
         anchors = bundle.anchors
     }
+
+    /// What opens what apps keep sealed; keys at rest may be rotated meanwhile.
+    var seals: SealingRing? { openedBy() }
 
     /// Judges by `bundle` from now on.
     package func take(_ bundle: TrustBundle) {
         self.bundle = bundle
         anchors = bundle.anchors
+    }
+
+    /// Judges by `rules` from now on.
+    package func take(_ rules: Rules) {
+        self.rules = rules
     }
 
     /// The verdict on `proof`, made over `binding`, for `app` in `dialect`.

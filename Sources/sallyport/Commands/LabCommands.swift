@@ -5,7 +5,6 @@ import Attestation
 import Crypto
 import Encodings
 import Gateway
-import Telemetry
 
 /// Judging proofs, and making them for a team's own tests; no gateway need run.
 enum LabCommands {
@@ -114,12 +113,5 @@ enum LabOptions {
 
     static func choice(_ name: String, _ words: [String], _ help: String) -> Option {
         Option(name: name, value: "WORD", help: "\(help): \(words.joined(separator: ", "))")
-    }
-}
-
-extension Moment {
-    /// The system's wall clock; only commands and the gateway's edges read it.
-    static func now() -> Moment {
-        Moment(milliseconds: Timestamp.now().milliseconds)
     }
 }

@@ -28,8 +28,10 @@ enum LabTrustCommands {
         let hours = try invocation.integer("--hours", in: 1...168) ?? 1
         let body = JSONValue.members([
             ("enabled", .bool(true)), ("hours", .number(JSONNumber(hours))),
-            ("apple_root", .string(try root("apple-root.pem", invocation))),
-            ("android_root", .string(try root("android-root.pem", invocation))),
+            ("apple_root", .string(try file("apple-root.pem", invocation))),
+            ("android_root", .string(try file("android-root.pem", invocation))),
+            ("play_decryption_key", .string(try file("play-decryption.key", invocation))),
+            ("play_verification_key", .string(try file("play-verification.key", invocation))),
         ])
         try change(body, invocation)
     }
@@ -43,7 +45,7 @@ enum LabTrustCommands {
         Output.show(try RemoteGateway(for: invocation).call("PUT", target, body), for: invocation, Change.line)
     }
 
-    private static func root(_ name: String, _ invocation: Invocation) throws(CommandFailure) -> String {
+    private static func file(_ name: String, _ invocation: Invocation) throws(CommandFailure) -> String {
         do {
             return String(decoding: try SmallFile.read("\(invocation["--lab"] ?? "")/\(name)"), as: UTF8.self)
         } catch {

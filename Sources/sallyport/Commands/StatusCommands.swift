@@ -52,8 +52,22 @@ enum StatusCommands {
         let rows = answer.items("processes").map { process in
             ["name", "pid", "state", "restarts", "connections"].map { process.text($0) }
         }
-        return text + "\n"
+        return text + trustLines(answer["trust"] ?? .null)
+            + answer.texts("warnings").map { "warning: \($0)\n" }.joined() + "\n"
             + Output.table(["PROCESS", "PID", "STATE", "RESTARTS", "CONNECTIONS"], rows, empty: "no processes")
+    }
+
+    private static func trustLines(_ trust: JSONValue) -> String {
+        let roots = trust.items("roots").count
+        var text = "  bundle \(trust.text("version")), \(roots) roots"
+        if trust["test_roots"]?.bool == true { text += ", not all of them the vendors'" }
+        if let count = trust["status_list_entries"]?.integer, let age = trust["status_list_age_hours"]?.integer {
+            text += "; status list: \(count) entries, \(age) hours old"
+        } else {
+            text += "; no status list (revoked Android certificates are not noticed): see trust.status_list"
+        }
+        if let problem = trust["last_fetch_problem"]?.string { text += "; last fetch: \(problem)" }
+        return "trust\n\(text)\n"
     }
 
     static func appLines(_ answer: JSONValue) -> String {
@@ -68,6 +82,8 @@ enum StatusCommands {
             ("check", answer.text("check")),
             ("production", answer["production"]?.bool == true ? "yes" : "no"),
             ("development mode", isOn ? "on until \(development.text("until"))" : "off"),
+            ("lab trust", labTrust(answer["lab_trust"] ?? .null)),
+            ("Play keys", answer["play"]?["keys_set"]?.bool == true ? "set" : "not set"),
             ("development builds", answer["development_builds"]?.bool == true ? "accepted" : "refused"),
             ("degraded Androids", answer.text("androidDegraded")),
         ])
@@ -79,6 +95,10 @@ enum StatusCommands {
             for command in platform.texts("commands") { text += "    add: \(command)\n" }
         }
         return text
+    }
+
+    private static func labTrust(_ trust: JSONValue) -> String {
+        trust["active"]?.bool == true ? "a lab's proofs count as development until \(trust.text("until"))" : "off"
     }
 
     @Sendable private static func history(_ invocation: Invocation) throws(CommandFailure) {

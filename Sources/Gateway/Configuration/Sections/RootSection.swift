@@ -37,6 +37,7 @@ enum RootSection {
     static let log = Setting("log", LogSection.kind, .implied, "Log lines.")
     static let state = Setting("state", StateSection.kind, .implied, "What is kept, and where.")
     static let secrets = Setting("secrets", SecretSection.kind, .implied, "Keys at rest, the same on all nodes.")
+    static let trust = Setting("trust", TrustSection.kind, .implied, "Whose word counts for native proofs.")
     static let clientAddress = Setting(
         "client_address",
         ClientAddressSection.kind,
@@ -78,7 +79,8 @@ enum RootSection {
         "",
         [
             version.row, workers.row, user.row, listeners.row, admin.row, metrics.row, log.row, state.row,
-            secrets.row, clientAddress.row, issuers.row, tokens.row, upstreams.row, routes.row, http.row, timeouts.row,
+            secrets.row, trust.row, clientAddress.row, issuers.row, tokens.row, upstreams.row, routes.row, http.row,
+            timeouts.row,
             connections.row, http2.row, memory.row, documentation.row,
         ]
     )

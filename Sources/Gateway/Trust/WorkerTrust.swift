@@ -1,0 +1,82 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Attestation
+import Credentials
+import Store
+import Telemetry
+import Transport
+
+/// A worker's part in trust: its judge of proofs, kept at what the files and the configuration say now.
+///
+/// Isolated to the Reactor.
+@Reactor
+final class WorkerTrust {
+    private let judge: ProofJudge
+    private let paths: StatePaths
+    private let loop: EventLoop
+    private let follower: TrustFollower
+
+    /// Keeps `judge`, which was made by the same settings.
+    init(_ judge: ProofJudge, _ settings: TrustSettings, _ paths: StatePaths, loop: EventLoop, log: Log) {
+        self.judge = judge
+        self.paths = paths
+        self.loop = loop
+        follower = TrustFollower(TrustFiles(settings, paths), loop: loop, pool: judge.pool) { reading in
+            judge.take(reading.bundle)
+        } failed: { fault in
+            log.error("the trust bundle was not taken", ["reason": "\(fault)"])
+        }
+    }
+
+    /// The judge of a worker that starts: it reads the files before anything is served.
+    static func judge(
+        _ settings: TrustSettings,
+        _ paths: StatePaths,
+        keys: DeviceKeyStore,
+        seals: @escaping @Reactor () -> SealingRing?,
+        loop: EventLoop
+    ) throws(ProcessFault) -> ProofJudge {
+        // Chains take a thread of their own: names and files shall not wait behind them, nor they behind those.
+        let pool = BlockingPool(threads: 1)
+        do {
+            return ProofJudge(
+                bundle: try TrustFiles(settings, paths).read().bundle,
+                keys: keys,
+                pool: pool,
+                seals: seals,
+                rules: try rules(settings, loop: loop)
+            )
+        } catch let problem as SnapshotProblem {
+            throw ProcessFault(problem.message)
+        } catch {
+            throw ProcessFault("the trust bundle does not read: \(error)")
+        }
+    }
+
+    /// Begins to follow the files.
+    func start() {
+        follower.start()
+    }
+
+    /// The rules of a configuration that may be taken.
+    func rules(_ settings: TrustSettings) throws(SnapshotProblem) -> ProofJudge.Rules {
+        try Self.rules(settings, loop: loop)
+    }
+
+    /// A configuration is in force.
+    func took(_ settings: TrustSettings, _ rules: ProofJudge.Rules) {
+        judge.take(rules)
+        follower.follow(TrustFiles(settings, paths))
+    }
+
+    private static func rules(
+        _ settings: TrustSettings,
+        loop: EventLoop
+    ) throws(SnapshotProblem) -> ProofJudge.Rules {
+        ProofJudge.Rules(
+            environments: settings.environments,
+            play: try PlayDecoders(settings, loop: loop, pool: BlockingPool(threads: 1))
+        )
+    }
+}
