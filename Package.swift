@@ -94,6 +94,14 @@ let package = Package(
         tests("sallyport", ["sallyport"]),
         tests("Transport", ["Buffers", "Transport"]),
         tests("Store", ["Buffers", "Credentials", "Encodings", "Limits", "Store", "Transport"]),
+        // What the fuzzers of the wire hold every input to, and a test that holds kept inputs to it.
+        .target(
+            name: "WireProperties",
+            dependencies: ["Buffers", "Credentials", "Crypto", "Gateway", "HTTP", "Transport"],
+            path: "Fuzz/Wire",
+            swiftSettings: house
+        ),
+        tests("WireProperties", ["WireProperties"]),
     ]
 )
 
@@ -130,12 +138,18 @@ if measures {
     ]
 }
 if fuzzes {
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "ProofsFuzz",
             dependencies: ["FuzzProperties"],
             path: "Fuzz/ProofsFuzz",
             swiftSettings: entry
-        )
-    )
+        ),
+        .executableTarget(
+            name: "WireFuzz",
+            dependencies: ["WireProperties"],
+            path: "Fuzz/WireFuzz",
+            swiftSettings: entry
+        ),
+    ]
 }

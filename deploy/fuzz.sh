@@ -2,16 +2,20 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 #
-# The fuzzers of the readers and verifiers of proofs, under AddressSanitizer.
+# The fuzzers of the wire and of the readers and verifiers of proofs, under AddressSanitizer.
 #   deploy/fuzz.sh [--seconds S] [TARGET...]      20 seconds each, all targets, when not given
+#   FUZZ_BUILT=1 leaves out the build.
 #   deploy/fuzz.sh --timing                       the slowest of the corpus and of hostile inputs of 64 KiB
 #   deploy/fuzz.sh --self-test
 set -euo pipefail
 cd "$(dirname "$0")/.."
-targets=(der cbor json text certificate key-description attestation assertion chain token document)
+proofs=(der cbor json text certificate key-description attestation assertion chain token document)
+wire=(request response chunked http2-server http2-client proxy path configuration jose)
+targets=("${wire[@]}" "${proofs[@]}")
 [ "${1:-}" != --self-test ] || exec bash -n "$0"
 corpus=.build/fuzz-corpus
 python3 deploy/fuzz-seeds.py "$corpus"
+python3 deploy/fuzz-seeds-wire.py "$corpus"
 if [ "${1:-}" = --timing ]; then
     SALLYPORT_BENCH=1 swift build -c release --product InputTiming --scratch-path .build/bench >&2
     exec .build/bench/release/InputTiming "$corpus"
@@ -19,13 +23,17 @@ fi
 seconds=20
 if [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
 [ $# -eq 0 ] || targets=("$@")
-SALLYPORT_FUZZ=1 swift build -c release --sanitize=fuzzer --sanitize=address --product ProofsFuzz --scratch-path .build/fuzz >&2
+[ -n "${FUZZ_BUILT:-}" ] || for product in WireFuzz ProofsFuzz; do
+    SALLYPORT_FUZZ=1 swift build -c release --sanitize=fuzzer --sanitize=address --product "$product" --scratch-path .build/fuzz >&2
+done
 mkdir -p Fuzz/crashes
 failed=0
 for target in "${targets[@]}"; do
     log=$(mktemp)
+    program=ProofsFuzz
+    [[ " ${wire[*]} " != *" $target "* ]] || program=WireFuzz
     # Swift keeps tags in the pointers of its enums, which the leak checker takes for lost; the memory limit watches leaks.
-    if SALLYPORT_FUZZ_TARGET=$target ASAN_OPTIONS=detect_leaks=0 .build/fuzz/release/ProofsFuzz \
+    if SALLYPORT_FUZZ_TARGET=$target ASAN_OPTIONS=detect_leaks=0 .build/fuzz/release/$program \
         "$corpus/$target" -max_len=65536 -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 \
         -artifact_prefix="Fuzz/crashes/$target-" -print_final_stats=1 >"$log" 2>&1; then
         result="no crash"

@@ -1,0 +1,212 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""Defences that do not depend on the protocol: rates by address, clients that trickle, memory. Each has a metric and a line."""
+import socket
+import threading
+import time
+
+import pytest
+
+import gateway as binary
+from conftest import route, url
+from upstreams import Scripted
+from wire import Wire
+
+
+def count(gateway, defence):
+    return gateway.metrics().get('sallyport_defences_total{defence="%s"}' % defence, 0)
+
+
+def is_named(gateway, defence):
+    return "defence=%s " % defence in gateway.output()
+
+
+def opens(port, source, tls=False, path="/x"):
+    """Whether a connection of that address is served."""
+    try:
+        with Wire(port, tls=tls, source=source, timeout=5) as client:
+            return client.exchange(target=path).status == 200
+    except (OSError, EOFError):
+        return False
+
+
+@pytest.fixture(scope="module")
+def limited(make, backend):
+    return make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1,
+                connections={"rate": "20 + 2/s", "handshakes": "5 + 1/s"},
+                client_address={"trusted_proxies": ["127.0.0.77/32"]})
+
+
+def test_new_connections_of_one_address_are_bounded(limited):
+    served = [opens(limited.clear_port, "127.0.0.21") for _ in range(40)]
+    assert all(served[:20]) and not all(served[20:])
+    assert 20 <= sum(served) <= 26
+    assert opens(limited.clear_port, "127.0.0.22"), "others are not touched"
+    assert all(opens(limited.clear_port, "127.0.0.77") for _ in range(40)), "trusted proxies are not counted"
+    time.sleep(1.2)
+    assert opens(limited.clear_port, "127.0.0.21"), "the budget refills"
+    assert count(limited, "connection_rate") >= 14 and is_named(limited, "connection_rate")
+
+
+def test_full_handshakes_of_one_address_are_bounded_and_resumed_ones_are_free(limited):
+    served = [opens(limited.port, "127.0.0.31", tls=True) for _ in range(12)]
+    assert all(served[:5]) and not all(served[5:])
+    assert count(limited, "handshake_rate") >= 1 and is_named(limited, "handshake_rate")
+    import ssl
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    session, resumed = None, 0
+    for _ in range(12):
+        raw = socket.create_connection(("127.0.0.1", limited.port), 5, source_address=("127.0.0.32", 0))
+        with context.wrap_socket(raw, server_hostname="localhost", session=session) as client:
+            resumed += client.session_reused
+            client.sendall(b"GET /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            while client.recv(65536):
+                pass
+            session = client.session
+    assert resumed == 11
+
+
+@pytest.fixture(scope="module")
+def impatient(make, backend):
+    return make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, http={"body": "2GiB"},
+                timeouts={"handshake": "1s", "header": "1s", "idle": "2s", "keep_alive": "2s", "least_rate": "1KiB", "patience": "3s"})
+
+
+def test_a_body_that_trickles_is_cut_though_it_never_stops(impatient):
+    with impatient.wire() as client:
+        client.send("POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n")
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 10:
+                client.send("x")
+                time.sleep(0.2)
+                client.socket.settimeout(0.01)
+                try:
+                    if not client.fill():
+                        break
+                except TimeoutError:
+                    pass
+                if client.buffer:
+                    break
+        except OSError:
+            pass
+        assert 2.5 < time.monotonic() - began < 6
+    assert count(impatient, "slow_body") >= 1 and is_named(impatient, "slow_body")
+
+
+def test_a_body_at_the_least_rate_is_served_to_its_end(impatient):
+    with impatient.wire() as client:
+        client.send("POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000\r\n\r\n")
+        for _ in range(20):
+            client.send("x" * 1000)
+            time.sleep(0.3)
+        assert client.answer().json()["bytes"] == 20000
+
+
+def trickle_read(gateway, rate, seconds, target="/bytes?n=100000000", fields=()):
+    """Reads `rate` bytes a second with a small buffer; how long the gateway bore it (None: to the end)."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.connect(("127.0.0.1", gateway.clear_port))
+    raw.settimeout(5)
+    raw.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n" % (target.encode(), b"".join(fields)))
+    began = time.monotonic()
+    try:
+        while time.monotonic() - began < seconds:
+            if not raw.recv(max(1, rate // 5)):
+                return time.monotonic() - began
+            time.sleep(0.2)
+        return None
+    except OSError:
+        return time.monotonic() - began
+    finally:
+        raw.close()
+
+
+def test_a_reader_that_trickles_is_cut_though_it_never_stops(impatient):
+    before = count(impatient, "slow_reader")
+    # The gateway's own view ends at the kernel's buffer, so that what the client takes is seen in steps.
+    trickle_read(impatient, 20, 12)
+    deadline = time.monotonic() + 5
+    while count(impatient, "slow_reader") == before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert count(impatient, "slow_reader") == before + 1 and is_named(impatient, "slow_reader")
+
+
+def test_a_reader_of_the_last_answer_is_cut_too(impatient):
+    before = count(impatient, "slow_reader")
+    trickle_read(impatient, 20, 12, fields=[b"Connection: close\r\n"])
+    deadline = time.monotonic() + 5
+    while count(impatient, "slow_reader") == before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert count(impatient, "slow_reader") == before + 1
+
+
+def test_silence_in_every_phase_has_its_name(impatient):
+    begun = {d: count(impatient, d) for d in ("slow_handshake", "silent_connection", "slow_head")}
+    clients = [Wire(impatient.port), Wire(impatient.clear_port), Wire(impatient.clear_port), Wire(impatient.port, tls=True)]
+    clients[0].send(b"\x16\x03\x01\x02\x00\x01")
+    clients[2].send("GET / HT")
+    assert all(c.is_closed(5) for c in clients)
+    assert count(impatient, "slow_handshake") == begun["slow_handshake"] + 1
+    assert count(impatient, "silent_connection") == begun["silent_connection"] + 2
+    assert count(impatient, "slow_head") == begun["slow_head"] + 1
+    for defence in begun:
+        assert is_named(impatient, defence)
+
+
+def test_one_line_a_second_is_written_however_many_are_met(impatient):
+    clients = [impatient.wire() for _ in range(200)]
+    assert all(c.is_closed(5) for c in clients)
+    lines = [line for line in impatient.output().splitlines() if "defence=silent_connection" in line]
+    assert len(lines) < 20
+    import re
+    assert sum(int(re.search(r"cases=(\d+)", line)[1]) for line in lines) >= 200
+
+
+@pytest.mark.slow
+def test_memory_is_shed_before_the_budget_is_spent(make):
+    """Answers that nobody reads fill the gateway's buffers; load is shed in its order and everything comes back."""
+    def script(connection, _):
+        while connection.request():
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n" + bytes(400000))
+
+    server = Scripted(script)
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": ["http://127.0.0.1:%d" % server.port]}}, workers=1,
+                   memory={"per_worker": "64MiB"}, timeouts={"idle": "8s"}, connections={"rate": "9999 + 999/s", "handshakes": "9999 + 999/s"})
+    idle = [gateway.wire() for _ in range(50)]
+    kept = gateway.wire()
+    assert kept.exchange(target="/x").status == 200
+    worker = gateway.workers()[0]
+    held, refused, most = [], 0, 0
+    for number in range(700):
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        raw.settimeout(5)
+        try:
+            raw.connect(("127.0.0.1", gateway.clear_port))
+            raw.sendall(b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        except OSError:
+            refused += 1
+        held.append(raw)
+        if number % 20 == 0:
+            time.sleep(0.05)
+            most = max(most, binary.memory([worker]))
+    time.sleep(1)
+    names = ("memory_idle", "memory_connection")
+    assert all(count(gateway, name) > 0 and is_named(gateway, name) for name in names), gateway.output()[-2000:]
+    assert most < 80 << 10, "%d KiB resident" % most
+    assert gateway.workers() == [worker]
+    assert any(c.is_closed(0.2) for c in idle), "idle connections went first"
+    # Requests that still come by open connections are told when to come again.
+    statuses = []
+    for raw in held[:3]:
+        raw.close()
+    for raw in held:
+        raw.close()
+    deadline = time.monotonic() + 15
+    while gateway.metrics()["sallyport_memory_shedding"] and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert gateway.get("/x").status == 200, statuses
+    server.stop()
