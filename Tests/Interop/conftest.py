@@ -136,3 +136,29 @@ def app(gateway):
     """An app of acme with a key and the origin https://app.example."""
     gateway.create_organization("acme")
     return gateway.create_app("web", origins=["https://app.example"])
+
+
+def to_h2(server, authority=None, **more):
+    """An upstream that is spoken to in HTTP/2."""
+    made = {"endpoints": [server.endpoint], "protocol": "h2", **more}
+    if server.tls:
+        made["tls"] = {"ca": str(authority.path)}
+    return made
+
+
+@pytest.fixture
+def alone(make):
+    """alone(script, …): a gateway whose only upstream is an HTTP/2 server that runs the script."""
+    import h2server
+
+    made = []
+
+    def alone(script, timeouts=None, settings=None, pool=None, **more):
+        server = h2server.Server(script, settings=settings)
+        made.append(server)
+        routes = [route("all", "/", "all", access="open", **({"timeouts": timeouts} if timeouts else {}))]
+        return make(routes, {"all": to_h2(server, **({"pool": pool} if pool else {}))}, workers=1, **more), server
+
+    yield alone
+    for server in made:
+        server.stop()

@@ -5,10 +5,18 @@
 package struct UpstreamSettings: Sendable, Equatable {
     package var name: String
     package var endpoints: [EndpointSettings]
+    /// What is spoken to the endpoints; WebSockets are always asked for by HTTP/1.1.
+    package var protocolSpoken: UpstreamProtocol
     package var tls: UpstreamTLSSettings
     package var timeouts: UpstreamTimeoutSettings
     package var pool: PoolSettings
     package var ejection: EjectionSettings
+}
+
+/// What is spoken to an upstream.
+package enum UpstreamProtocol: String, Sendable, CaseIterable {
+    case http11 = "http/1.1"
+    case h2
 }
 
 /// One server of an upstream.

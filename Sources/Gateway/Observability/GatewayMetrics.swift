@@ -48,6 +48,18 @@ package enum GatewayMetrics {
         "sallyport_http_parse_errors_total",
         "Malformed requests refused, by status."
     )
+    package static let upstreamConnections = Metric.gauge(
+        "sallyport_upstream_connections",
+        "Connections to upstreams, by upstream and protocol (http/1.1, h2)."
+    )
+    package static let upstreamConnectionsTotal = Metric.counter(
+        "sallyport_upstream_connections_total",
+        "Connections to upstreams that were begun, by upstream and protocol."
+    )
+    package static let upstreamStreams = Metric.gauge(
+        "sallyport_upstream_streams",
+        "Requests under way on HTTP/2 connections to upstreams, by upstream."
+    )
     package static let upstreamRetries = Metric.counter("sallyport_upstream_retries_total", "Requests sent twice.")
     package static let redisUp = Metric.gauge("sallyport_redis_up", "Processes whose Redis connection is up.")
     package static let registryCache = Metric.counter(
@@ -122,7 +134,8 @@ package enum GatewayMetrics {
     package static let all: [Metric] = [
         requests, requestDuration, upstreamDuration, inFlight, receivedBytes, sentBytes, appRequests, decisions,
         rateLimit,
-        originRefusals, openConnections, connections, tlsHandshakes, parseErrors, upstreamRetries, redisUp,
+        originRefusals, openConnections, connections, tlsHandshakes, parseErrors, upstreamConnections,
+        upstreamConnectionsTotal, upstreamStreams, upstreamRetries, redisUp,
         registryCache, logDropped,
         trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,

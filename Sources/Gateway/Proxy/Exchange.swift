@@ -40,7 +40,7 @@ final class Exchange {
     let worker: Worker
     private(set) var stage = Stage.idle
     private(set) var client: (any ClientSide)?
-    private(set) var upstream: UpstreamConnection?
+    private(set) var upstream: (any UpstreamSide)?
 
     var request = RequestHead()
     private(set) var requestIsComplete = false
@@ -57,6 +57,7 @@ final class Exchange {
     private(set) var generation: UInt64 = 0
 
     private var attempts = 0
+    private var replay = RequestReplay()
     private(set) var triedEndpoint: UpstreamEndpoint?
 
     /// What became of the request's windows.
@@ -143,7 +144,7 @@ final class Exchange {
     }
 
     /// The very bytes that were read go to the upstream; trailers of a body read whole are not kept.
-    private func sendGathered(on connection: UpstreamConnection) {
+    private func sendGathered(on connection: any UpstreamSide) {
         guard let gathered else { return }
         let bytes = gathered.bytes
         if !bytes.isEmpty { connection.sendBody(bytes.span) }
@@ -163,6 +164,7 @@ final class Exchange {
             return
         }
         guard let upstream else { return }
+        if stage == .sending, upstream.canRefuseUnprocessed { replay.keep(bytes) }
         upstream.sendBody(bytes)
         if upstream.isCongested { client?.pauseBody() }
     }
@@ -170,6 +172,7 @@ final class Exchange {
     /// The request's body is complete.
     func requestBodyEnded(trailers: borrowing FieldTable) {
         requestIsComplete = true
+        if trailers.count > 0 { replay.giveUp() }
         if gathered != nil, stage == .judging { return worker.pipeline.advance(self) }
         upstream?.endBody(self, trailers: trailers)
     }
@@ -212,7 +215,7 @@ final class Exchange {
     // MARK: The upstream's side
 
     /// `connection` is ready to carry the request.
-    func upstreamReady(_ connection: UpstreamConnection) {
+    func upstreamReady(_ connection: any UpstreamSide) {
         guard stage == .leasing, let client else { return connection.abandon() }
         stage = .sending
         upstream = connection
@@ -220,7 +223,15 @@ final class Exchange {
         facts.upstreamLabel = connection.endpoint.settings.text
         connection.sendHead(self)
         sendGathered(on: connection)
+        sendReplay(on: connection)
         if !requestIsComplete { client.readBody() }
+    }
+
+    /// What an earlier upstream got of the body and did nothing about.
+    private func sendReplay(on connection: any UpstreamSide) {
+        guard attempts > 1, gathered == nil, request.framing.hasBody else { return }
+        if !replay.bytes.isEmpty { replay.bytes.withBytes { connection.sendBody($0) } }
+        if requestIsComplete { connection.endBody(self, trailers: FieldTable()) }
     }
 
     /// No connection could be had; another endpoint is tried while nothing was sent (it is safe for any method).
@@ -278,12 +289,13 @@ final class Exchange {
     }
 
     /// The connection failed under the request.
-    func upstreamFailed(_ failure: UpstreamFailure, mayRetry: Bool) {
+    func upstreamFailed(_ failure: UpstreamFailure, retry: UpstreamRetry.Ground) {
         upstream = nil
         switch stage {
-        case .sending where mayRetry && attempts <= UpstreamRetry.requestAttempts && UpstreamRetry.isSafe(self):
+        case .sending where mayRetry(on: retry):
             worker.metrics.upstreamRetries.increment()
             stage = .leasing
+            client?.pauseBody()
             lease(fresh: true)
         case .sending, .leasing:
             fail(failure)
@@ -299,6 +311,14 @@ final class Exchange {
             finish()
         case .idle, .judging, .finished:
             break
+        }
+    }
+
+    private func mayRetry(on ground: UpstreamRetry.Ground) -> Bool {
+        switch ground {
+        case .never: false
+        case .ifSafe: attempts <= UpstreamRetry.requestAttempts && UpstreamRetry.isSafe(self)
+        case .notProcessed: attempts < UpstreamRetry.connectAttempts && replay.isWhole
         }
     }
 
@@ -330,6 +350,7 @@ final class Exchange {
         upstream = nil
         triedEndpoint = nil
         attempts = 0
+        replay.reset()
         requestIsComplete = false
         gathered = nil
         request.reset()
@@ -344,8 +365,17 @@ final class Exchange {
 enum UpstreamRetry {
     /// Connections tried before the client hears of it; nothing was sent on any of them.
     static let connectAttempts = 3
-    /// A request that was sent is sent at most once more (B57, B58).
+    /// A request that was sent is sent at most once more (B57, B58), unless the upstream says it did nothing about it.
     static let requestAttempts = 1
+
+    /// Why a request that failed could be sent again.
+    enum Ground {
+        case never
+        /// The connection was closed silently, as idle ones are: what changes nothing may be sent again.
+        case ifSafe
+        /// The upstream says that it did nothing about the request (RFC 9113 8.7).
+        case notProcessed
+    }
 
     /// Whether sending the request twice changes nothing: a safe method, or PUT and DELETE without a body.
     @Reactor

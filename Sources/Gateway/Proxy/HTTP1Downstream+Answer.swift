@@ -32,6 +32,10 @@ extension HTTP1Downstream {
         )
         exchange.appendAnswerFields(to: &stream.outbound)
         if answerIsChunked { stream.outbound.append("Transfer-Encoding: chunked\r\n") }
+        // An HTTP/2 answer may end with its head and say nothing of a length.
+        if case .length(let length) = exchange.response.framing, !exchange.response.fields.contains(.contentLength) {
+            HeadWriter.appendField("Content-Length", Int(clamping: length), to: &stream.outbound)
+        }
         if closesAfterAnswer {
             stream.outbound.append("Connection: close\r\n")
         } else if exchange.request.version == .http10 {

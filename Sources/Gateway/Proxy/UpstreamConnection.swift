@@ -11,7 +11,7 @@ import Transport
 /// ownership, its pool's idle list or an exchange. Answers are parsed as strictly as requests: an upstream that frames
 /// badly gets a 502 in its place.
 @Reactor
-final class UpstreamConnection: StreamOwner {
+final class UpstreamConnection: StreamOwner, UpstreamSide {
     enum State {
         /// The connect or its TLS handshake is under way. Can become: idle, closed.
         case connecting
@@ -55,6 +55,7 @@ final class UpstreamConnection: StreamOwner {
     func open(_ address: SocketAddress, tls: TLSClientContext?, for exchange: Exchange) {
         self.exchange = exchange
         endpoint.connectionOpened()
+        pool.metrics.single.opened()
         timeout = .connectTimedOut
         timer.arm(after: exchange.facts.timeouts.connect)
         let stream = ByteStream(
@@ -104,6 +105,8 @@ final class UpstreamConnection: StreamOwner {
         armTimer(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange)
     }
 
+    var canRefuseUnprocessed: Bool { false }
+
     /// Whether the exchange should stop reading from its client for now.
     var isCongested: Bool { stream?.isCongested ?? false }
 
@@ -123,7 +126,7 @@ final class UpstreamConnection: StreamOwner {
     /// The request's body is complete.
     func endBody(_ exchange: Exchange, trailers: borrowing FieldTable) {
         guard let stream, exchange.request.framing == .chunked else { return }
-        ChunkedEncoder.appendEnd(trailers: trailers, skipping: .neverForwarded, to: &stream.outbound)
+        ChunkedEncoder.appendEnd(trailers: trailers, skipping: UpstreamRequest.withheldTrailers, to: &stream.outbound)
         stream.outboundAppended()
     }
 
@@ -215,7 +218,7 @@ final class UpstreamConnection: StreamOwner {
         if wasConnecting {
             exchange.upstreamUnavailable(failure, at: endpoint)
         } else {
-            exchange.upstreamFailed(failure, mayRetry: mayRetry)
+            exchange.upstreamFailed(failure, retry: mayRetry ? .ifSafe : .never)
         }
     }
 

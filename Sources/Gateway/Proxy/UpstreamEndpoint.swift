@@ -13,6 +13,8 @@ final class UpstreamEndpoint {
     let settings: EndpointSettings
     /// Idle connections, most recently used last.
     private var idle: [UpstreamConnection] = []
+    /// The HTTP/2 connections, oldest first.
+    var streamed: [HTTP2Upstream] = []
     /// Connections that exist in any state.
     private(set) var connectionCount = 0
     /// What the name resolved to; empty until the first answer.
@@ -63,8 +65,12 @@ final class UpstreamEndpoint {
         connectionCount += 1
     }
 
-    func connectionClosed(_ connection: UpstreamConnection) {
+    func connectionGone() {
         connectionCount -= 1
+    }
+
+    func connectionClosed(_ connection: UpstreamConnection) {
+        connectionGone()
         if let index = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: index) }
     }
 
@@ -72,6 +78,7 @@ final class UpstreamEndpoint {
         let connections = idle
         idle.removeAll()
         for connection in connections { connection.close() }
+        for connection in streamed { connection.retire() }
     }
 
     func succeeded() {

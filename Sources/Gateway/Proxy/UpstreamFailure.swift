@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Credentials
+import HTTP
 import Transport
 
 /// Why a request got no answer from an upstream: the words of `Proxy-Status` (RFC 9209 2.3) and of the access log.
@@ -14,6 +15,10 @@ enum UpstreamFailure: Sendable, Equatable {
     /// The upstream's certificate or handshake did not satisfy us; the word says how.
     case certificate(String)
     case closedEarly
+    /// The upstream does not speak HTTP/2 where it is configured to.
+    case protocolRefused
+    /// The upstream ended the one request, in HTTP/2.
+    case streamReset(HTTP2ErrorCode)
     case invalidResponse(String)
     case firstByteTimedOut
     case idleTimedOut
@@ -28,7 +33,8 @@ enum UpstreamFailure: Sendable, Equatable {
         case .connectRefused: "connection_refused"
         case .connectFailed: "destination_ip_unroutable"
         case .certificate: "tls_certificate_error"
-        case .closedEarly: "connection_terminated"
+        case .closedEarly, .streamReset: "connection_terminated"
+        case .protocolRefused: "tls_protocol_error"
         case .invalidResponse: "http_protocol_error"
         case .firstByteTimedOut, .idleTimedOut, .totalTimedOut: "http_response_timeout"
         }
@@ -39,6 +45,7 @@ enum UpstreamFailure: Sendable, Equatable {
         switch self {
         case .certificate(let word), .invalidResponse(let word):
             "\(proxyStatus); details=\"\(word.replacing("_", with: " "))\""
+        case .streamReset(let code): "\(proxyStatus); details=\"stream reset: \(code.rawValue)\""
         default: "\(proxyStatus)"
         }
     }
@@ -53,6 +60,8 @@ enum UpstreamFailure: Sendable, Equatable {
         case .connectRefused: "connection_refused"
         case .connectFailed: "connect_failed"
         case .closedEarly: "closed_early"
+        case .protocolRefused: "http2_not_spoken"
+        case .streamReset: "stream_reset"
         case .firstByteTimedOut: "first_byte_timeout"
         case .idleTimedOut: "idle_timeout"
         case .totalTimedOut: "total_timeout"
@@ -85,7 +94,7 @@ enum UpstreamFailure: Sendable, Equatable {
         switch self {
         case .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: true
         case .nameNotResolved, .poolExhausted, .connectRefused, .connectFailed, .certificate, .closedEarly,
-            .invalidResponse:
+            .protocolRefused, .streamReset, .invalidResponse:
             false
         }
     }

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import HTTP
 import Transport
 
@@ -16,40 +17,52 @@ final class UpstreamPool {
     let streamLimits = StreamLimits()
     private let endpoints: [UpstreamEndpoint]
     private let resolution: UpstreamResolution
-    private let tls: TLSClientContext?
+    let metrics: UpstreamMetrics
+    /// Holds the lines that are added to one request.
+    var scratch = ByteBuffer()
+    private let tls: UpstreamTLSContexts?
     private var cursor = 0
-    /// Exchanges that wait because every endpoint is at its connection limit, oldest first.
-    private var waiting: [Exchange] = []
-    /// Requests that may wait for a connection; more would only time out in the queue.
-    private static let mostWaiting = 1024
+    private let queue: UpstreamQueue
     /// Set when a reload dropped this pool: connections close as they come back.
     private var isRetired = false
 
     init(
         _ settings: UpstreamSettings,
-        tls: TLSClientContext?,
+        tls: UpstreamTLSContexts?,
         limits: ParserLimits,
         loop: EventLoop,
-        resolver: Resolver
+        resolver: Resolver,
+        metrics: UpstreamMetrics
     ) {
         self.settings = settings
         self.tls = tls
         self.limits = limits
+        self.metrics = metrics
+        self.queue = UpstreamQueue(loop: loop)
         self.loop = loop
         self.endpoints = settings.endpoints.map { UpstreamEndpoint($0) }
         self.resolution = UpstreamResolution(loop: loop, resolver: resolver)
         resolution.start(endpoints)
     }
 
-    /// Finds a connection for `exchange`: an idle one unless `fresh` is asked for, else a new one, else its turn.
+    /// Finds a place for `exchange`: a stream of an HTTP/2 connection, or an idle connection unless `fresh` is asked
+    /// for, else a new one, else its turn.
     func lease(for exchange: Exchange, fresh: Bool) {
-        guard let endpoint = nextEndpoint(avoiding: exchange.triedEndpoint) else {
-            return enqueue(exchange)
+        let isStreamed = isStreamed(exchange)
+        guard let endpoint = nextEndpoint(avoiding: exchange.triedEndpoint, isStreamed: isStreamed) else {
+            return enqueue(exchange, isStreamed: isStreamed)
         }
-        if !fresh, let connection = endpoint.takeIdle() {
+        if isStreamed {
+            if let connection = endpoint.streamedWithRoom { return connection.carry(exchange) }
+        } else if !fresh, let connection = endpoint.takeIdle() {
             return connection.carry(exchange)
         }
-        connect(to: endpoint, for: exchange)
+        connect(to: endpoint, for: exchange, isStreamed: isStreamed)
+    }
+
+    /// Whether the exchange shares a connection: HTTP/2 has no `Upgrade`, so WebSockets go by HTTP/1.1.
+    private func isStreamed(_ exchange: Exchange) -> Bool {
+        settings.protocolSpoken == .h2 && exchange.request.upgrade == .none
     }
 
     /// Whether a failed connect could go better elsewhere: at another endpoint, or another address of the same name.
@@ -59,21 +72,36 @@ final class UpstreamPool {
 
     /// The exchange no longer waits: its client went away or its time ran out.
     func withdraw(_ exchange: Exchange) {
-        if let index = waiting.firstIndex(where: { $0 === exchange }) { waiting.remove(at: index) }
+        queue.remove(exchange)
+        if settings.protocolSpoken == .h2 {
+            for endpoint in endpoints { endpoint.withdraw(exchange) }
+        }
     }
 
     /// A connection came back clean after an exchange.
     func returned(_ connection: UpstreamConnection) {
         connection.endpoint.succeeded()
         if isRetired { return connection.close() }
-        if let next = takeWaiting() { return connection.carry(next) }
+        if let next = queue.next(isStreamed: false) { return connection.carry(next) }
         if !connection.endpoint.keep(connection, atMost: settings.pool.idle) { connection.close() }
     }
 
     /// A connection ended, whatever the reason; its place is free.
     func closed(_ connection: UpstreamConnection) {
+        metrics.single.closed()
         connection.endpoint.connectionClosed(connection)
-        if let next = takeWaiting() { lease(for: next, fresh: false) }
+        placeFreed()
+    }
+
+    /// One more connection may be opened.
+    func placeFreed() {
+        if let next = queue.next() { lease(for: next, fresh: false) }
+    }
+
+    /// A stream of an HTTP/2 connection ended: there may be room for another.
+    func streamEnded(on connection: HTTP2Upstream) {
+        if isRetired, connection.isIdle { return connection.retire() }
+        while connection.hasRoom, let next = queue.next(isStreamed: true) { connection.carry(next) }
     }
 
     /// A connect failure, a timeout or an invalid answer of the endpoint.
@@ -94,12 +122,12 @@ final class UpstreamPool {
         for endpoint in endpoints { endpoint.closeIdle() }
     }
 
-    private func nextEndpoint(avoiding tried: UpstreamEndpoint?) -> UpstreamEndpoint? {
+    private func nextEndpoint(avoiding tried: UpstreamEndpoint?, isStreamed: Bool) -> UpstreamEndpoint? {
         var fallback: UpstreamEndpoint?
         for _ in endpoints.indices {
             let endpoint = endpoints[cursor]
             cursor = cursor + 1 == endpoints.count ? 0 : cursor + 1
-            guard endpoint.connectionCount < settings.pool.connections || endpoint.hasIdle else { continue }
+            guard hasPlace(at: endpoint, isStreamed: isStreamed) else { continue }
             if endpoint === tried || endpoint.isEjected(at: loop.now) {
                 fallback = fallback ?? endpoint
                 continue
@@ -109,27 +137,31 @@ final class UpstreamPool {
         return fallback
     }
 
-    private func connect(to endpoint: UpstreamEndpoint, for exchange: Exchange) {
-        guard endpoint.connectionCount < settings.pool.connections else { return enqueue(exchange) }
+    private func hasPlace(at endpoint: UpstreamEndpoint, isStreamed: Bool) -> Bool {
+        if endpoint.connectionCount < settings.pool.connections { return true }
+        return isStreamed ? endpoint.streamedWithRoom != nil : endpoint.hasIdle
+    }
+
+    private func connect(to endpoint: UpstreamEndpoint, for exchange: Exchange, isStreamed: Bool) {
+        guard endpoint.connectionCount < settings.pool.connections else {
+            return enqueue(exchange, isStreamed: isStreamed)
+        }
         guard let address = endpoint.nextAddress() else {
             failed(endpoint)
             return exchange.upstreamUnavailable(.nameNotResolved, at: endpoint)
         }
-        UpstreamConnection(pool: self, endpoint: endpoint).open(
-            address,
-            tls: endpoint.settings.usesTLS ? tls : nil,
-            for: exchange
-        )
-    }
-
-    private func enqueue(_ exchange: Exchange) {
-        guard waiting.count < Self.mostWaiting else {
-            return exchange.upstreamUnavailable(.poolExhausted, at: nil)
+        let tls = endpoint.settings.usesTLS ? tls : nil
+        guard isStreamed else {
+            return UpstreamConnection(pool: self, endpoint: endpoint).open(address, tls: tls?.single, for: exchange)
         }
-        waiting.append(exchange)
+        guard let connection = HTTP2Upstream(pool: self, endpoint: endpoint) else {
+            return exchange.upstreamUnavailable(.connectFailed, at: endpoint)
+        }
+        connection.carry(exchange)
+        connection.open(address, tls: tls?.streamed, within: exchange.facts.timeouts.connect)
     }
 
-    private func takeWaiting() -> Exchange? {
-        waiting.isEmpty ? nil : waiting.removeFirst()
+    private func enqueue(_ exchange: Exchange, isStreamed: Bool) {
+        if !queue.add(exchange, isStreamed: isStreamed) { exchange.upstreamUnavailable(.poolExhausted, at: nil) }
     }
 }

@@ -18,16 +18,54 @@ enum UpstreamRequest {
         .xAppID, .orgID, .appID,
     ]
 
+    /// Trailer fields of a request that do not go to the upstream.
+    nonisolated static let withheldTrailers = KnownFieldSet.neverForwarded.union(rewritten)
+
     static func write(_ exchange: Exchange, endpointAuthority: [UInt8], to buffer: inout ByteBuffer) {
-        guard let route = exchange.facts.route, let connection = exchange.facts.connection else { return }
+        guard let route = exchange.facts.route else { return }
         for name in route.removedRequestFields { dropFields(named: name, of: &exchange.request.fields) }
-        let keepsHost = route.settings.forward.keepsHost && exchange.request.hasAuthority
         exchange.request.appendStart(
-            host: keepsHost ? nil : endpointAuthority,
+            host: keepsHost(exchange, route) ? nil : endpointAuthority,
             path: exchange.facts.rewrittenPath,
             skipping: route.withheldFields,
             to: &buffer
         )
+        appendOurs(exchange, route, to: &buffer)
+        exchange.request.appendFraming(to: &buffer)
+        HeadWriter.endHead(&buffer)
+    }
+
+    /// Opens a stream for the request on an HTTP/2 connection; nil when the connection has no more.
+    static func begin(
+        _ exchange: Exchange,
+        pool: UpstreamPool,
+        endpoint: UpstreamEndpoint,
+        on session: HTTP2Session
+    ) -> HTTP2Stream? {
+        guard let route = exchange.facts.route else { return nil }
+        for name in route.removedRequestFields { dropFields(named: name, of: &exchange.request.fields) }
+        pool.scratch.removeAll()
+        appendOurs(exchange, route, to: &pool.scratch)
+        exchange.request.appendExpectation(to: &pool.scratch)
+        return pool.scratch.withBytes { lines in
+            exchange.request.begin(
+                host: keepsHost(exchange, route) ? nil : endpoint.authority,
+                path: exchange.facts.rewrittenPath,
+                isSecure: endpoint.settings.usesTLS,
+                skipping: route.withheldFields,
+                adding: lines,
+                on: session
+            )
+        }
+    }
+
+    private static func keepsHost(_ exchange: Exchange, _ route: Route) -> Bool {
+        route.settings.forward.keepsHost && exchange.request.hasAuthority
+    }
+
+    /// The fields that are ours to say: the way here, the judgement, what the route adds.
+    private static func appendOurs(_ exchange: Exchange, _ route: Route, to buffer: inout ByteBuffer) {
+        guard let connection = exchange.facts.connection else { return }
         if connection.isTrustedProxy {
             exchange.request.appendTrustedForwarding(connection, exchange.facts.decision, to: &buffer)
         } else {
@@ -36,8 +74,6 @@ enum UpstreamRequest {
         }
         writeJudgement(exchange.facts, route, to: &buffer)
         if !route.addedRequestFields.isEmpty { buffer.append(contentsOf: route.addedRequestFields) }
-        exchange.request.appendFraming(to: &buffer)
-        HeadWriter.endHead(&buffer)
     }
 
     private static func writeJudgement(_ facts: borrowing ExchangeFacts, _ route: Route, to buffer: inout ByteBuffer) {
@@ -77,11 +113,8 @@ extension RequestHead {
         skipping withheld: KnownFieldSet,
         to buffer: inout ByteBuffer
     ) {
-        if var rewritten = path {
-            if let query {
-                rewritten.append(UInt8(ascii: "?"))
-                for index in query.indices { rewritten.append(query[index]) }
-            }
+        if let path {
+            let rewritten = target(withPath: path)
             let name = host ?? Array(authorityText.utf8)
             HeadWriter.appendRequest(self, target: rewritten.span, host: name.span, skipping: withheld, to: &buffer)
         } else if let host {
@@ -89,6 +122,51 @@ extension RequestHead {
         } else {
             HeadWriter.appendRequest(self, target: target, host: authority, skipping: withheld, to: &buffer)
         }
+    }
+
+    /// Opens an HTTP/2 stream with this head.
+    fileprivate func begin(
+        host: [UInt8]?,
+        path: [UInt8]?,
+        isSecure: Bool,
+        skipping withheld: KnownFieldSet,
+        adding lines: Span<UInt8>,
+        on session: HTTP2Session
+    ) -> HTTP2Stream? {
+        let scheme: StaticString = isSecure ? "https" : "http"
+        let hasBody = framing.hasBody
+        if path == nil, host == nil {
+            return session.request(
+                self,
+                scheme: scheme,
+                authority: authority,
+                target: target,
+                skipping: withheld,
+                adding: lines,
+                hasBody: hasBody
+            )
+        }
+        let name = host ?? Array(authorityText.utf8)
+        let target = path.map { self.target(withPath: $0) } ?? Array(targetText.utf8)
+        return session.request(
+            self,
+            scheme: scheme,
+            authority: name.span,
+            target: target.span,
+            skipping: withheld,
+            adding: lines,
+            hasBody: hasBody
+        )
+    }
+
+    /// `path` and the query as it came.
+    private func target(withPath path: [UInt8]) -> [UInt8] {
+        var target = path
+        if let query {
+            target.append(UInt8(ascii: "?"))
+            for index in query.indices { target.append(query[index]) }
+        }
+        return target
     }
 
     /// What the upstream learns of the way here when the peer is the client itself.
@@ -135,7 +213,11 @@ extension RequestHead {
 
     fileprivate func appendFraming(to buffer: inout ByteBuffer) {
         if framing == .chunked { buffer.append("Transfer-Encoding: chunked\r\n") }
-        if expectsContinue, framing.hasBody { buffer.append("Expect: 100-continue\r\n") }
+        appendExpectation(to: &buffer)
         if upgrade == .webSocket { buffer.append("Connection: Upgrade\r\nUpgrade: websocket\r\n") }
+    }
+
+    fileprivate func appendExpectation(to buffer: inout ByteBuffer) {
+        if expectsContinue, framing.hasBody { buffer.append("Expect: 100-continue\r\n") }
     }
 }

@@ -44,8 +44,16 @@ final class GatewaySnapshot {
                 pools.append(kept)
                 continue
             }
-            let tls = try UpstreamTLS.context(for: upstream)
-            pools.append(UpstreamPool(upstream, tls: tls, limits: .init(settings.http), loop: loop, resolver: resolver))
+            pools.append(
+                UpstreamPool(
+                    upstream,
+                    tls: try UpstreamTLSContexts(for: upstream),
+                    limits: .init(settings.http),
+                    loop: loop,
+                    resolver: resolver,
+                    metrics: UpstreamMetrics(upstream: upstream.name, slot: slot)
+                )
+            )
         }
         self.pools = pools
         self.routing = RoutingTable(

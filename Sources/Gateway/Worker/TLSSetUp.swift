@@ -40,23 +40,3 @@ enum ListenerTLS {
         }
     }
 }
-
-/// Reads the files of an upstream's TLS.
-@Reactor
-enum UpstreamTLS {
-    /// The context of an upstream's https endpoints; nil where it has none.
-    static func context(for upstream: UpstreamSettings) throws(SnapshotProblem) -> TLSClientContext? {
-        guard upstream.endpoints.contains(where: \.usesTLS) else { return nil }
-        var trust = TLSClientSettings.Trust.system
-        if !upstream.tls.verifies {
-            trust = .unverified
-        } else if let path = upstream.tls.authorities {
-            trust = .authorities(pem: try PEMFile.read(path))
-        }
-        do throws(TLSFailure) {
-            return try TLSClientContext(TLSClientSettings(trust: trust))
-        } catch {
-            throw SnapshotProblem(message: "TLS of upstream \(upstream.name): \(error)")
-        }
-    }
-}

@@ -83,7 +83,11 @@ package enum HeadWriter {
         buffer.append("HTTP/1.1 ")
         buffer.append(decimal: head.status)
         buffer.append(0x20)
-        buffer.append(head.reason)
+        if head.version == .http2 {
+            buffer.append(StatusReason.phrase(for: head.status))
+        } else {
+            buffer.append(head.reason)
+        }
         buffer.append("\r\n")
         head.fields.append(to: &buffer, skipping: skipped)
     }

@@ -78,4 +78,15 @@ package struct HTTP2Budgets: Sendable, Equatable {
 
     /// The budgets used unless configuration says otherwise.
     package init() {}
+
+    /// For peers that are ours: beyond what any load makes them do, below what would hold the loop.
+    package static let upstream: HTTP2Budgets = {
+        var budgets = HTTP2Budgets()
+        budgets.resets = FloodBudget(burst: 50_000, perSecond: 20_000)
+        budgets.settings = FloodBudget(burst: 1000, perSecond: 200)
+        budgets.pings = FloodBudget(burst: 10_000, perSecond: 2_000)
+        budgets.windowUpdates = FloodBudget(burst: 200_000, perSecond: 100_000)
+        budgets.emptyFrames = FloodBudget(burst: 20_000, perSecond: 10_000)
+        return budgets
+    }()
 }

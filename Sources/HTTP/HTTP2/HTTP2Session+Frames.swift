@@ -198,6 +198,8 @@ extension HTTP2Session {
 
     func dataReceived(_ data: Span<UInt8>, stream id: Int32) {
         guard let stream = stream(id) else { return frames.creditConnection(data.count) }
+        // A slow reader of one answer must not hold up the others: what is held is bounded by the streams' windows.
+        if role == .client { frames.creditConnection(data.count) }
         if stream.ignoresInbound { return discard(data.count, of: stream) }
         stream.uncredited += data.count
         let wasEmpty = stream.inbound.isEmpty
@@ -219,7 +221,7 @@ extension HTTP2Session {
         stream.isClosed = true
         if stream.ignoresInbound { lingering.removeAll { $0.stream === stream } }
         if stream.uncredited > 0 {
-            frames.creditConnection(stream.uncredited)
+            if role == .server { frames.creditConnection(stream.uncredited) }
             stream.uncredited = 0
         }
         let isTold = stream.phase == .body || role == .client
@@ -250,6 +252,7 @@ extension HTTP2Session {
 
     /// A reset that none of our own commands asked for was provoked.
     func resetSent(stream id: Int32, _ code: HTTP2ErrorCode) {
+        if role == .client { stream(id)?.wasResetHere = true }
         if ownResets.contains(id) || role == .client || code == .noError { return }
         if !budgets.provokedResets.spend(now: now), flood == nil {
             flood = .provokedResets

@@ -93,6 +93,9 @@ package final class HTTP2Session {
     /// Whether `send` would produce anything.
     package var hasOutput: Bool { frames.wantsWrite }
 
+    /// Whether nothing the peer says will be listened to: it broke the protocol, or is done.
+    package var hasGivenUp: Bool { !frames.wantsRead }
+
     /// Whether both sides are done and the socket can be closed.
     package var isOver: Bool { !frames.wantsRead && !frames.wantsWrite }
 
@@ -249,7 +252,12 @@ package final class HTTP2Session {
         guard count > 0 else { return }
         stream.uncredited -= count
         // What a closed stream still held was credited when it closed.
-        if !stream.isClosed { frames.credit(count, stream: stream.id) }
+        guard !stream.isClosed else { return }
+        if role == .client {
+            frames.creditStream(count, stream: stream.id)
+        } else {
+            frames.credit(count, stream: stream.id)
+        }
     }
 
     /// Reads no more of the peer's body: the rest is thrown away, and the stream ended a while after our answer has left.
@@ -269,7 +277,10 @@ package final class HTTP2Session {
     /// Credits bytes that nobody will read, the stream only while it may be drained.
     func discard(_ count: Int, of stream: HTTP2Stream) {
         stream.discarded += count
-        if stream.discarded <= settings.drain {
+        if role == .client {
+            // The connection was credited on arrival.
+            if stream.discarded <= settings.drain { frames.creditStream(count, stream: stream.id) }
+        } else if stream.discarded <= settings.drain {
             frames.credit(count, stream: stream.id)
         } else {
             frames.creditConnection(count)

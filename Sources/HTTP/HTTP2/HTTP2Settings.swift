@@ -22,4 +22,14 @@ package struct HTTP2Settings: Sendable, Equatable {
 
     /// The settings used unless configuration says otherwise.
     package init() {}
+
+    /// What we announce to an upstream and let it do.
+    ///
+    /// An upstream is trusted not to flood, and honest ones do much: gRPC servers reset every stream they answer early
+    /// and measure the path with pings and settings.
+    package static let upstream: HTTP2Settings = {
+        var settings = HTTP2Settings()
+        settings.budgets = .upstream
+        return settings
+    }()
 }

@@ -20,13 +20,15 @@ package final class HTTP2Stream {
     /// Body bytes received and not yet taken; say so with `HTTP2Session.credit` when they have left.
     package var inbound = ByteBuffer()
     /// The trailers received; what may not be one is marked dropped.
-    package internal(set) var trailers = FieldTable()
+    package var trailers = FieldTable()
     /// Whether trailers came.
     package internal(set) var hasTrailers = false
     /// Whether the peer has sent all.
     package internal(set) var isInboundEnded = false
     /// Whether the stream is over.
     package internal(set) var isClosed = false
+    /// Whether it was this end that reset the stream, for a fault of the peer's or because its owner asked.
+    package internal(set) var wasResetHere = false
     /// What the owner ties to the stream; let go of when the stream is recycled.
     package var context: AnyObject?
 
@@ -74,6 +76,7 @@ package final class HTTP2Stream {
         hasTrailers = false
         isInboundEnded = false
         isClosed = false
+        wasResetHere = false
         context = nil
         if outbound.capacity > Self.keptCapacity { outbound.release() } else { outbound.removeAll() }
         outboundTrailers.reset()

@@ -116,6 +116,11 @@ final class NghttpSession {
         unsafe nghttp2_session_consume(session, stream, count)
     }
 
+    /// Gives the peer room for `count` more bytes on the stream alone.
+    func creditStream(_ count: Int, stream: Int32) {
+        unsafe nghttp2_session_consume_stream(session, stream, count)
+    }
+
     /// Gives the peer room for `count` more bytes on the connection alone.
     func creditConnection(_ count: Int) {
         unsafe nghttp2_session_consume_connection(session, count)

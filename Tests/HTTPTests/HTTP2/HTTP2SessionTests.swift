@@ -240,4 +240,26 @@ struct HTTP2SessionTests {
         _ = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
         #expect(pair.client.room == 2)
     }
+
+    @Test
+    func `an answer that nobody takes holds up no other`() throws {
+        var settings = HTTP2Settings.upstream
+        settings.streamWindow = 65_535
+        settings.connectionWindow = 65_535
+        let pair = try SessionPair(client: settings)
+        let slow = try pair.request("GET /slow HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.onServer = { _, event in
+            if case .head(let stream) = event {
+                pair.respond(stream, 200, body: String(repeating: "x", count: 100_000))
+            }
+        }
+        pair.run()
+        #expect(slow.inbound.count == 65_535 && !slow.isInboundEnded)
+        let quick = try pair.request("GET /quick HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.run()
+        #expect(quick.inbound.count == 65_535)
+        pair.client.credit(65_535, of: slow)
+        pair.run()
+        #expect(slow.inbound.count == 100_000 && slow.isInboundEnded)
+    }
 }

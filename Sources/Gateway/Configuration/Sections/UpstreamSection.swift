@@ -9,6 +9,13 @@ enum UpstreamSection {
         .required,
         "Equal servers, taken in turn. Names are looked up again every 30 s."
     )
+    static let protocolSpoken = Setting(
+        "protocol",
+        ValueKind<UpstreamProtocol>.choice,
+        .standard(.http11),
+        "`h2` is for gRPC and for many requests over few connections: by ALPN to https endpoints, which must agree, at "
+            + "once (h2c) to others. WebSockets go by `http/1.1` all the same."
+    )
     static let tls = Setting("tls", UpstreamTLSSection.kind, .implied, "How https endpoints are verified.")
     static let timeouts = Setting("timeouts", UpstreamTimeoutSection.kind, .implied, "Deadlines; a route may override.")
     static let pool = Setting("pool", PoolSection.kind, .implied, "Keep-alive connections to each endpoint.")
@@ -19,14 +26,19 @@ enum UpstreamSection {
         "When an endpoint that fails is left alone."
     )
 
-    static let schema = SectionSchema("upstreams.*", [endpoints.row, tls.row, timeouts.row, pool.row, ejection.row])
+    static let schema = SectionSchema(
+        "upstreams.*",
+        [endpoints.row, protocolSpoken.row, tls.row, timeouts.row, pool.row, ejection.row]
+    )
 
     static let kind = ValueKind<UpstreamSettings>.section(schema) { section in
         let endpoints = section.value(endpoints)
+        let protocolSpoken = section.value(protocolSpoken)
         let tls = section.value(tls)
         let timeouts = section.value(timeouts)
         let pool = section.value(pool)
-        guard let ejection = section.value(ejection), let endpoints, let tls, let timeouts, let pool else { return nil }
+        guard let ejection = section.value(ejection), let endpoints, let protocolSpoken, let tls, let timeouts, let pool
+        else { return nil }
         if section.has("tls"), !endpoints.contains(where: \.usesTLS) {
             section.report("tls has no effect: no endpoint is https", at: "tls")
         }
@@ -36,6 +48,7 @@ enum UpstreamSection {
         return UpstreamSettings(
             name: "",
             endpoints: endpoints,
+            protocolSpoken: protocolSpoken,
             tls: tls,
             timeouts: timeouts,
             pool: pool,

@@ -1,0 +1,66 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Transport
+
+/// The exchanges that wait because every endpoint is at its connection limit, oldest first.
+///
+/// Isolated to the Reactor. None waits longer than its `connect` time.
+@Reactor
+final class UpstreamQueue {
+    private struct Entry {
+        let exchange: Exchange
+        let end: MonotonicInstant
+        /// Whether a stream will do, or a connection of its own is needed.
+        let isStreamed: Bool
+    }
+
+    /// Requests that may wait for a connection; more would only time out in the queue.
+    private static let limit = 1024
+
+    private let loop: EventLoop
+    private let timer: LoopTimer
+    private var entries: [Entry] = []
+
+    init(loop: EventLoop) {
+        self.loop = loop
+        timer = LoopTimer(loop: loop)
+        timer.onFire = { [unowned self] in expire() }
+    }
+
+    /// Takes an exchange; false when too many wait.
+    func add(_ exchange: Exchange, isStreamed: Bool) -> Bool {
+        guard entries.count < Self.limit else { return false }
+        let end = loop.now.advanced(by: exchange.facts.timeouts.connect)
+        entries.append(Entry(exchange: exchange, end: end, isStreamed: isStreamed))
+        armForNext()
+        return true
+    }
+
+    func remove(_ exchange: Exchange) {
+        entries.removeAll { $0.exchange === exchange }
+    }
+
+    /// The exchange that has waited longest for this kind of place.
+    func next(isStreamed: Bool) -> Exchange? {
+        guard let index = entries.firstIndex(where: { $0.isStreamed == isStreamed }) else { return nil }
+        return entries.remove(at: index).exchange
+    }
+
+    /// The exchange that has waited longest.
+    func next() -> Exchange? {
+        entries.isEmpty ? nil : entries.removeFirst().exchange
+    }
+
+    private func expire() {
+        while let index = entries.firstIndex(where: { $0.end <= loop.now }) {
+            entries.remove(at: index).exchange.upstreamUnavailable(.poolExhausted, at: nil)
+        }
+        armForNext()
+    }
+
+    private func armForNext() {
+        guard let first = entries.map(\.end).min() else { return timer.cancel() }
+        timer.arm(at: first)
+    }
+}
