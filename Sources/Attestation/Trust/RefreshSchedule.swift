@@ -51,7 +51,7 @@ package struct RefreshSchedule: Sendable, Equatable {
     }
 
     /// The seconds of `max-age`; zero where the header forbids keeping.
-    static func maximumAge(_ header: String?) -> Int64? {
+    package static func maximumAge(_ header: String?) -> Int64? {
         guard let header else { return nil }
         var age: Int64?
         for part in header.split(separator: ",") {

@@ -40,6 +40,8 @@ package final class AdminRoutes {
     let peppers: PepperRing
     let gateway: any GatewayControl
     let keyring: KeyringKeeper
+    let issuers: IssuerKeyFetch
+    let configuration: () -> Configuration
     /// Milliseconds since 1970.
     let now: () -> Int64
 
@@ -48,18 +50,23 @@ package final class AdminRoutes {
         peppers: PepperRing,
         gateway: any GatewayControl,
         keyring: KeyringKeeper,
+        issuers: IssuerKeyFetch,
+        configuration: @escaping () -> Configuration,
         now: @escaping () -> Int64
     ) {
         self.registry = registry
         self.peppers = peppers
         self.gateway = gateway
         self.keyring = keyring
+        self.issuers = issuers
+        self.configuration = configuration
         self.now = now
     }
 
     private static let table: [Route] =
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
-        + labTrustRoutes + playRoutes + keyringRoutes
+        + labTrustRoutes + playRoutes + keyringRoutes + issuerRoutes + revocationRoutes + secretRoutes
+        + tokenRoutes
         + historyRoutes + applyRoutes
 
     /// Answers one request; never fails, a problem is an answer too.

@@ -39,8 +39,9 @@ extension AdminRoutes {
 
     private func describe(_ records: [SigningKeyRecord]) -> [JSONValue] {
         let moment = now()
-        let signer = records.first { $0.signsFrom <= moment && ($0.verifiesUntil ?? .max) > moment }
+        let living = records.filter { $0.signsFrom <= moment && ($0.verifiesUntil ?? .max) > moment }
         return records.map { record in
+            let signer = living.first { $0.algorithm == record.algorithm }
             let state =
                 record == signer ? "signs" : record.signsFrom > moment ? "published" : "verifies"
             return .object([

@@ -15,6 +15,14 @@ enum NewNames {
         RecordID(rawValue: random(24, from: "0123456789abcdef"))
     }
 
+    /// An app's secret: `sallysec_` for people and secret scanners, and 40 letters or digits, 238 bits.
+    static func secret() -> String {
+        "sallysec_" + random(40, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    }
+
+    /// The id of a token.
+    static func tokenID() -> String { random(24, from: "0123456789abcdefghijklmnopqrstuvwxyz") }
+
     /// A username made from a name for people: `My App` becomes `my-app`.
     static func username(from name: String) -> String {
         var username = ""

@@ -20,6 +20,8 @@ package struct IssuerSettings: Sendable {
     package var appClaim: String?
     /// Ranges a key server may live in although they are private.
     package var privateNetworks: [AddressRange]
+    /// PEM file of the authorities to trust for the key server; nil: the system's.
+    package var keyAuthorities: String?
 }
 
 /// Where an issuer's keys come from.

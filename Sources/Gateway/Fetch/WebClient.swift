@@ -15,13 +15,22 @@ package final class WebClient {
     private let tls: TLSClientContext
     /// The largest answer that is read: Google's status list takes 200 KiB.
     private let limit: Int
+    /// Which addresses are connected to; nil: all.
+    private let permitted: OutboundAddresses?
 
     /// A client that trusts what `tls` trusts.
-    package init(loop: EventLoop, resolver: Resolver, tls: TLSClientContext, limit: Int = 16 << 20) {
+    package init(
+        loop: EventLoop,
+        resolver: Resolver,
+        tls: TLSClientContext,
+        limit: Int = 16 << 20,
+        permitted: OutboundAddresses? = nil
+    ) {
         self.loop = loop
         self.resolver = resolver
         self.tls = tls
         self.limit = limit
+        self.permitted = permitted
     }
 
     /// The answer to `request`, whatever its status.
@@ -40,6 +49,10 @@ package final class WebClient {
         }
         var outcome = Result<WebAnswer, WebFailure>.failure(.resolution)
         for address in addresses.prefix(4) {
+            if let permitted, let ip = address.ipAddress, !permitted.permits(ip) {
+                outcome = .failure(.address(ip.description))
+                continue
+            }
             let exchange = WebExchange(request, limit: limit)
             let stream = ByteStream(loop: loop, connectingTo: address, tls: tls, serverName: request.url.host)
             outcome = await exchange.run(on: stream)

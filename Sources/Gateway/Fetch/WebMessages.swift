@@ -97,6 +97,8 @@ package struct WebAnswer: Sendable {
 package enum WebFailure: Error, Equatable, Sendable {
     /// The name gave no address.
     case resolution
+    /// The name leads to an address that is not connected to.
+    case address(String)
     /// The connection or its TLS failed.
     case connection(String)
     /// What came back is not HTTP, or too much of it.

@@ -197,6 +197,7 @@ final class KeyringKeeper {
                     message: "\(document.keys.count) signing keys are still needed; the oldest ends by itself"
                 )
             }
+            let word = document.keys.isEmpty ? "signing_key_made" : "signing_key_rotated"
             do {
                 let sealing = try material.sealingRing(current: keyring.seal)
                 document.keys = try SigningKeyRing.rotated(
@@ -213,11 +214,9 @@ final class KeyringKeeper {
             } catch {
                 throw .rejected(code: "keys_unusable", message: "a signing key could not be made")
             }
-            guard let made = document.keys.first else { return [] }
-            let word = document.keys.count == 1 ? "signing_key_made" : "signing_key_rotated"
-            return [
+            return document.keys.filter { $0.createdAt == moment }.map { made in
                 HistoryEvent(word, [("key_id", .string(made.id)), ("algorithm", .string(made.algorithm.rawValue))])
-            ]
+            }
         }
     }
 

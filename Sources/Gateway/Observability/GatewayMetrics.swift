@@ -129,6 +129,15 @@ package enum GatewayMetrics {
         "sallyport_clock_difference_milliseconds",
         "How far the clock of Redis is ahead of ours; beyond 60,000 it decides when tokens end."
     )
+    package static let issuerFetches = Metric.counter(
+        "sallyport_issuer_key_fetches_total",
+        "Fetches of outside issuers' key sets by issuer and outcome (fetched, unchanged, unreachable, bad_answer, bad_set, bad_address)."
+    )
+    package static let issuerKeys = Metric.gauge("sallyport_issuer_keys", "Keys held of an outside issuer.")
+    package static let issuerKeysAge = Metric.gauge(
+        "sallyport_issuer_keys_age_seconds",
+        "Time since the key set of an outside issuer was last fetched or confirmed; after a day it counts no longer."
+    )
 
     /// In the order of the exposition.
     package static let all: [Metric] = [
@@ -141,5 +150,6 @@ package enum GatewayMetrics {
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,
         tokenChecks, clockDifference,
+        issuerFetches, issuerKeys, issuerKeysAge,
     ]
 }

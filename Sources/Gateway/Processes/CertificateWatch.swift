@@ -4,7 +4,7 @@
 import Crypto
 import Encodings
 
-/// Notices that certificate or key files of the configuration changed, and knows when certificates end.
+/// Notices that certificate, key or key-set files of the configuration changed, and knows when certificates end.
 struct CertificateWatch {
     private var versions: [String: FileVersion] = [:]
 
@@ -61,7 +61,11 @@ struct CertificateWatch {
     }
 
     private static func paths(_ configuration: Configuration) -> [String] {
-        pairs(configuration).flatMap { [$0.certificate, $0.key] }
+        let sets = configuration.issuers.flatMap { issuer -> [String] in
+            guard case .file(let path) = issuer.keys else { return [] }
+            return [path]
+        }
+        return pairs(configuration).flatMap { [$0.certificate, $0.key] } + sets
     }
 
     private static func pairs(_ configuration: Configuration) -> [CertificateSettings] {

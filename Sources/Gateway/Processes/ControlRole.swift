@@ -41,6 +41,7 @@ final class ControlRole: GatewayControl {
     private let trust: TrustUpkeep
     private let routes: AdminRoutes
     private let keyring: KeyringKeeper
+    private let issuers: IssuerKeyFetch
 
     private static let certificateInterval = Duration.seconds(10)
     private static let redisInterval = Duration.seconds(10)
@@ -85,17 +86,21 @@ final class ControlRole: GatewayControl {
             material: keys.material,
             peppers: keys.peppers,
             node: keys.node,
-            algorithm: { .es256 },
+            algorithm: { bridge.role?.configuration.tokens.algorithm.token ?? .es256 },
             loop: loop,
             log: log,
             now: clock
         )
         self.keyring = keyring
+        let issuers = IssuerKeyFetch(registry: registry, loop: loop, slot: slots.own, log: log, now: clock)
+        self.issuers = issuers
         self.routes = AdminRoutes(
             registry: registry,
             peppers: keys.peppers,
             gateway: bridge,
             keyring: keyring,
+            issuers: issuers,
+            configuration: { bridge.role?.configuration ?? configuration },
             now: clock
         )
         bridge.role = self
@@ -122,6 +127,8 @@ final class ControlRole: GatewayControl {
         keyring.start()
         trust.start()
         expiry.look()
+        issuers.follow(configuration.issuers)
+        issuers.start()
         link.send(.serving)
     }
 
@@ -139,8 +146,8 @@ final class ControlRole: GatewayControl {
             processWaiters = []
         case .drain:
             isDraining = true
-        case .wantKeys:
-            break
+        case .wantKeys(let issuer):
+            issuers.keyMissing(of: issuer)
         case .serving, .takeConfiguration, .took, .askProcesses, .reload, .adopt, .release, .reopenLogs:
             break
         }
@@ -186,6 +193,7 @@ final class ControlRole: GatewayControl {
         }
         guard faults.isEmpty else { return .partly(faults) }
         configuration = fresh
+        issuers.follow(fresh.issuers)
         return .taken(workers: workers)
     }
 

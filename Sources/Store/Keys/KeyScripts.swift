@@ -52,6 +52,30 @@ enum KeyScripts {
         """
     )
 
+    /// Writes history rows: ARGV subject, events as JSON, by.
+    static let note = RedisScript(
+        """
+        for _, event in ipairs(cjson.decode(ARGV[2])) do
+          redis.call('XADD', KEYS[1] .. ':history:' .. ARGV[1], '*', 'event', event[1], 'by', ARGV[3],
+            'details', event[2])
+        end
+        return 1
+        """
+    )
+
+    /// Whether a token is revoked: ARGV id or nothing, when it was issued in ms, subjects of watermarks.
+    static let isRevoked = RedisScript(
+        """
+        local p = KEYS[1]
+        if ARGV[1] ~= '' and redis.call('ZSCORE', p .. ':revoked', ARGV[1]) then return 1 end
+        for i = 3, #ARGV do
+          local mark = redis.call('HGET', p .. ':marks', ARGV[i])
+          if mark and tonumber(ARGV[2]) < tonumber(mark) then return 1 end
+        end
+        return 0
+        """
+    )
+
     /// Notes which keys a node holds, forgets nodes that were silent for a minute, and lists the others.
     ///
     /// ARGV: node, JSON text without the time. Answers {node, JSON, …} of all that live.

@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-import Credentials
+package import Credentials
 import Encodings
 package import Transport
 
@@ -127,23 +127,28 @@ extension RegistryStore {
 
     /// Rows of the history of the gateway itself, newest first.
     package func gatewayHistory(event: String? = nil, limit: Int = 100) async throws(RegistryError) -> [HistoryRow] {
-        try await history(app: RecordID(rawValue: KeyScripts.subject), event: event, limit: limit)
+        try await history(app: Self.gatewaySubject, event: event, limit: limit)
     }
 
-    /// Writes rows into the history of the gateway itself.
-    package func note(_ events: [HistoryEvent], by: String) async throws(RegistryError) {
-        for event in events {
-            var json = JSONWriter()
-            json.value(.object(event.details))
-            do {
-                _ = try await connection.call([
-                    "XADD", .text("\(RegistryScripts.tag):history:\(KeyScripts.subject)"), "*", "event",
-                    .text(event.name), "by", .text(by), "details", .text(json.text),
-                ])
-            } catch {
-                throw .store(error)
-            }
-        }
+    /// Whose history tells of the gateway itself.
+    package static nonisolated var gatewaySubject: RecordID { RecordID(rawValue: KeyScripts.subject) }
+
+    /// Writes rows into a history with which nothing in the registry changes.
+    package func note(_ events: [HistoryEvent], of subject: RecordID, by: String) async throws(RegistryError) {
+        var json = JSONWriter()
+        HistoryEvent.write(events, to: &json)
+        _ = try await write(KeyScripts.note, [.text(subject.rawValue), .bytes(json.bytes), .text(by)])
+    }
+
+    /// Whether a token is revoked, by its id or by a watermark of one of its subjects.
+    package func isRevoked(
+        _ token: String?,
+        _ subjects: [RevocationSubject],
+        issuedAt: Int64
+    ) async throws(RegistryError) -> Bool {
+        let names = subjects.map { RedisArgument.text($0.name) }
+        let reply = try await evaluate(KeyScripts.isRevoked, [.text(token ?? ""), .number(Int(issuedAt))] + names)
+        return reply.integer == 1
     }
 }
 

@@ -43,6 +43,12 @@ enum AppCommands {
             options: [.app] + Option.remote,
             run: { invocation throws(CommandFailure) in try set(true, invocation) }
         ),
+        Command(
+            words: ["apps", "revoke"],
+            summary: "stop an app for good: keys, origins and the tokens it holds are refused from the next request on",
+            options: [.app] + Option.changing,
+            run: revoke
+        ),
     ]
 
     @Sendable private static func create(_ invocation: Invocation) throws(CommandFailure) {
@@ -88,6 +94,11 @@ enum AppCommands {
             }
             return text
         }
+    }
+
+    @Sendable private static func revoke(_ invocation: Invocation) throws(CommandFailure) {
+        let target = "/apps/\(try invocation.app().asPathSegment)/revoke"
+        try Change.showRevoking(RemoteGateway(for: invocation).call("POST", target), for: invocation)
     }
 
     private static func set(_ enabled: Bool, _ invocation: Invocation) throws(CommandFailure) {

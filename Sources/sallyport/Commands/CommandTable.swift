@@ -6,5 +6,6 @@ enum CommandTable {
     static let all: [Command] =
         RunCommands.all + StatusCommands.all + OrganizationCommands.all + AppCommands.all + OriginCommands.all
         + DomainCommands.all + KeyCommands.all + NativeCommands.all + PolicyCommands.all + ApplyCommands.all
-        + KeyringCommands.all + TrustCommands.all + LabCommands.all + LabTrustCommands.all + PlayKeyCommands.all
+        + TokenCommands.all + SecretCommands.all + KeyringCommands.all + IssuerCommands.all + TrustCommands.all
+        + LabCommands.all + LabTrustCommands.all + PlayKeyCommands.all
 }

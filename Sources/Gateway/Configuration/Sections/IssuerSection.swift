@@ -54,7 +54,7 @@ enum IssuerSection {
         let organizations = section.value(organizations)
         let kind = section.value(kind)
         let claims = section.value(claims)
-        if let keys, let algorithms { check(keys, algorithms, section) }
+        if let keys, let algorithms { check(keys.source, algorithms, section) }
         if let kind, let claims, kind == .app, claims.app == nil {
             section.report("tokens of apps need claims.app, the claim that holds the App ID", at: "kind")
         }
@@ -65,13 +65,14 @@ enum IssuerSection {
             name: name.value,
             issuer: issuer,
             audiences: audiences,
-            keys: keys,
+            keys: keys.source,
             algorithms: algorithms,
             organizations: organizations,
             kind: kind,
             personClaim: claims.person,
             appClaim: claims.app,
-            privateNetworks: networks
+            privateNetworks: networks,
+            keyAuthorities: keys.authorities
         )
         return Located(value: settings, position: name.position, path: name.path)
     }
@@ -83,7 +84,13 @@ enum IssuerSection {
             section.report("a shared secret goes with algorithms: [HS256] and nothing else", at: "algorithms")
         case .url where algorithms.contains(.hs256), .file where algorithms.contains(.hs256):
             section.report("HS256 needs keys.hs256, never a key set", at: "algorithms")
-        case .url, .file, .secret: break
+        case .file(let path):
+            let set = Files.read(path, limit: JSONWebKeySet.maximumBytes).map { bytes in
+                Result { () throws(KeySetProblem) in try JSONWebKeySet.parse(bytes, algorithms: algorithms) }
+            }
+            guard case .success(.failure(let problem)) = set else { return }
+            section.report("\(path) is no key set for these algorithms: \(problem.rawValue)", at: "keys")
+        case .url, .secret: break
         }
     }
 }
@@ -94,19 +101,38 @@ enum IssuerKeySection {
     static let file = Setting("jwks_file", ValueKind.readablePath, .optional, "Key set in a file.")
     static let secret = Setting("hs256", ValueKind.secret, .optional, "Shared secret of at least 32 bytes.")
 
-    static let schema = SectionSchema("issuers[].keys", [url.row, file.row, secret.row])
+    static let authorities = Setting(
+        "ca",
+        ValueKind.readablePath,
+        .optional,
+        "PEM file of the authorities to trust for jwks_url. Left out: the system's."
+    )
 
-    static let kind = ValueKind<IssuerKeySource>.section(schema) { section in
+    /// As written.
+    struct Keys: Sendable {
+        var source: IssuerKeySource
+        var authorities: String?
+    }
+
+    static let schema = SectionSchema("issuers[].keys", [url.row, file.row, secret.row, authorities.row])
+
+    static let kind = ValueKind<Keys>.section(schema) { section in
         if ["jwks_url", "jwks_file", "hs256"].count(where: section.has) != 1 {
             section.report("expected exactly one of jwks_url, jwks_file, hs256")
             return nil
         }
-        if let url = section.value(url) { return .url(url) }
-        if let file = section.value(file) { return .file(path: file) }
+        let authorities = section.value(authorities)
+        if section.has("ca"), !section.has("jwks_url") { section.report("ca is for jwks_url only", at: "ca") }
+        if let url = section.value(url) {
+            // What cannot be fetched is found out here, not by night.
+            if WebURL(url) == nil { section.report("such an address cannot be fetched", at: "jwks_url") }
+            return Keys(source: .url(url), authorities: authorities)
+        }
+        if let file = section.value(file) { return Keys(source: .file(path: file)) }
         guard let secret = section.value(secret) else { return nil }
         // RFC 7518 3.2: at least the length of the hash.
         if secret.bytes.count < 32 { section.report("an HS256 secret has at least 32 bytes", at: "hs256") }
-        return .secret(secret)
+        return Keys(source: .secret(secret))
     }
 }
 

@@ -1,0 +1,151 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Store
+import Telemetry
+import Transport
+
+/// Fetches the key sets of outside issuers for all workers of all nodes; belongs to the control process.
+///
+/// Isolated to the Reactor. Over verified TLS, to public addresses, without redirects, within a deadline and a size. What
+/// is no key set is a failed fetch, and the last good set stays in use for a day.
+@Reactor
+final class IssuerKeyFetch {
+    private let registry: RegistryStore
+    private let loop: EventLoop
+    private let log: Log
+    private let slot: MetricsSlot
+    private let resolver: Resolver
+    private let now: () -> Int64
+    private(set) var sources: [IssuerKeys] = []
+    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in tick() }
+
+    private static let interval = Duration.milliseconds(250)
+    private static let deadline = Duration.seconds(10)
+
+    init(registry: RegistryStore, loop: EventLoop, slot: MetricsSlot, log: Log, now: @escaping () -> Int64) {
+        self.registry = registry
+        self.loop = loop
+        self.slot = slot
+        self.log = log
+        self.now = now
+        resolver = Resolver(loop: loop, pool: BlockingPool(threads: 1))
+    }
+
+    /// Begins to fetch.
+    func start() {
+        timer.arm(after: Self.interval)
+    }
+
+    /// Takes the issuers of a new configuration; those that did not change go on as they are.
+    func follow(_ issuers: [IssuerSettings]) {
+        sources = issuers.compactMap { issuer in
+            guard let address = issuer.keyAddress else { return nil }
+            if let known = sources.first(where: { $0.isSame(as: issuer) }) {
+                known.algorithms = issuer.algorithms
+                return known
+            }
+            return IssuerKeys(issuer, address, startingAt: loop.now, slot: slot)
+        }
+    }
+
+    /// A worker met a token of an issuer whose key it does not have.
+    func keyMissing(of issuer: String) {
+        sources.first { $0.name == issuer }?.schedule.keyMissing(at: loop.now)
+    }
+
+    /// The keys held of an issuer, fetched or here.
+    func keys(of issuer: IssuerSettings) -> VerificationKeySet {
+        do throws(KeySetProblem) {
+            if let local = try issuer.localKeys() { return local }
+            guard let set = sources.first(where: { $0.name == issuer.name })?.set else { return VerificationKeySet([]) }
+            return try JSONWebKeySet.parse(set.bytes, algorithms: issuer.algorithms)
+        } catch {
+            return VerificationKeySet([])
+        }
+    }
+
+    private func tick() {
+        timer.arm(after: Self.interval)
+        for source in sources {
+            source.show(at: now())
+            guard !source.isBusy, source.schedule.isDue(at: loop.now) || source.schedule.isWanted(at: loop.now) else {
+                continue
+            }
+            source.isBusy = true
+            Task { @Reactor in
+                await turn(of: source)
+                source.isBusy = false
+            }
+        }
+    }
+
+    /// One look at an issuer: what Redis has, then a fetch if it is due.
+    private func turn(of source: IssuerKeys) async {
+        do throws(RegistryError) {
+            try await takeKnown(source)
+            if source.schedule.isDue(at: loop.now) {
+                // A fetch by the timer answers those who want one too, but does not use up their turn.
+                try await fetch(source)
+            } else if source.schedule.isWanted(at: loop.now) {
+                source.schedule.wantedFetchBegan(at: loop.now)
+                // Another node fetches for all.
+                guard try await registry.mayRefetch(source.name, pause: KeySetSchedule.pause) else { return }
+                try await fetch(source)
+            }
+        } catch {
+            // Redis is away: nobody could be told. The timer comes again.
+            return
+        }
+    }
+
+    /// Another node may have fetched, or this one before it was started again.
+    private func takeKnown(_ source: IssuerKeys) async throws(RegistryError) {
+        guard let set = try await registry.keySet(of: source.name, from: source.address), set != source.set else {
+            return
+        }
+        let isFirst = source.set == nil
+        guard source.take(set) else { return }
+        let age = Duration.milliseconds(max(0, now() - set.fetchedAt))
+        // At the first look a fresh set saves a fetch: a restart of many nodes is no storm.
+        if isFirst, age < KeySetSchedule.shortest { source.schedule.succeeded(at: loop.now, cacheControl: nil) }
+    }
+
+    private func fetch(_ source: IssuerKeys) async throws(RegistryError) {
+        let moment = now()
+        let outcome: IssuerKeys.Outcome
+        do throws(WebFailure) {
+            let client = try source.client(loop: loop, resolver: resolver)
+            let answer = try await client.answer(to: source.request, within: Self.deadline)
+            outcome = source.judge(answer, at: moment)
+            source.schedule.note(outcome, at: loop.now, cacheControl: answer.cacheControl)
+        } catch {
+            outcome = .init(error)
+            source.schedule.failed(at: loop.now)
+        }
+        source.count(outcome)
+        if let problem = outcome.problem {
+            log.warning(
+                "a key set was not fetched",
+                ["issuer": source.name, "reason": problem, "keys_age": source.age(at: moment)]
+            )
+            return
+        }
+        guard let set = source.set else { return }
+        if try await registry.keep(set, of: source.name) {
+            log.info("key set changed", ["issuer": source.name, "keys": "\(source.keyCount)"])
+        }
+    }
+}
+
+extension KeySetSchedule {
+    /// Takes what came of a fetch.
+    mutating func note(_ outcome: IssuerKeys.Outcome, at now: MonotonicInstant, cacheControl: String?) {
+        if outcome.problem == nil {
+            succeeded(at: now, cacheControl: cacheControl)
+        } else {
+            failed(at: now)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Gateway
+import Testing
+import Transport
+
+@Suite struct KeySetScheduleTests {
+    private let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+
+    private func at(_ seconds: Int) -> MonotonicInstant { start.advanced(by: .seconds(seconds)) }
+
+    @Test func `a schedule asks at once, then as the answer says, within bounds`() {
+        var schedule = KeySetSchedule(startingAt: start)
+        #expect(schedule.isDue(at: start))
+        for (header, wait) in [
+            (nil, 600), ("max-age=120", 120), ("public, max-age=5", 60), ("no-store", 60), ("max-age=99999999", 3_600),
+            ("max-age=abc", 600),
+        ] as [(String?, Int)] {
+            schedule.succeeded(at: start, cacheControl: header)
+            #expect(!schedule.isDue(at: at(wait - 1)))
+            #expect(schedule.isDue(at: at(wait)))
+        }
+    }
+
+    @Test func `failures are tried again soon, then less and less often, and for ever`() {
+        var schedule = KeySetSchedule(startingAt: start)
+        for wait in [10, 20, 40, 80, 160, 300, 300, 300] {
+            schedule.failed(at: start)
+            #expect(!schedule.isDue(at: at(wait - 1)))
+            #expect(schedule.isDue(at: at(wait)))
+        }
+        schedule.succeeded(at: start, cacheControl: nil)
+        schedule.failed(at: start)
+        #expect(schedule.isDue(at: at(10)))
+    }
+
+    @Test func `ten thousand unknown keys cause one fetch in thirty seconds, apart from the timer`() {
+        var schedule = KeySetSchedule(startingAt: start)
+        schedule.succeeded(at: start, cacheControl: "max-age=3600")
+        var fetches: [Int] = []
+        for second in 0..<100 {
+            for _ in 0..<100 { schedule.keyMissing(at: at(second)) }
+            if schedule.isWanted(at: at(second)) {
+                fetches.append(second)
+                schedule.wantedFetchBegan(at: at(second))
+            }
+        }
+        #expect(fetches == [0, 30, 60, 90])
+        #expect(!schedule.isDue(at: at(3_599)))
+    }
+
+    @Test func `an unknown key in the pause is fetched for when the pause ends`() {
+        var schedule = KeySetSchedule(startingAt: start)
+        schedule.wantedFetchBegan(at: start)
+        schedule.keyMissing(at: at(5))
+        #expect(!schedule.isWanted(at: at(29)))
+        #expect(schedule.isWanted(at: at(30)))
+    }
+}
