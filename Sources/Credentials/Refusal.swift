@@ -20,6 +20,8 @@ package struct Refusal: Sendable, Equatable {
     package var proxyError: String?
     /// Further facts for `data`, such as `trust` and `required`.
     package var details: [(name: String, value: String)]
+    /// What people are told instead of the code's own sentence.
+    package var sentence: String?
 
     package init(
         _ code: RefusalCode,
@@ -74,7 +76,16 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case misdirectedRequest = "misdirected_request"
     case badRequest = "bad_request"
     case methodNotAllowed = "method_not_allowed"
+    case unsupportedMediaType = "unsupported_media_type"
     case payloadTooLarge = "payload_too_large"
+    case attestationRequired = "attestation_required"
+    case attestationFailed = "attestation_failed"
+    case attestationKeyUnknown = "attestation_key_unknown"
+    case attestationNotConfigured = "attestation_not_configured"
+    case developmentModeRequired = "development_mode_required"
+    case codeRequestsLimited = "code_requests_limited"
+    case developmentSignInsLimited = "development_sign_ins_limited"
+    case degradedSignInsLimited = "degraded_sign_ins_limited"
     case upstreamUnreachable = "upstream_unreachable"
     case upstreamTimeout = "upstream_timeout"
     case upstreamInvalid = "upstream_invalid"
@@ -86,12 +97,17 @@ package enum RefusalCode: String, Sendable, CaseIterable {
             .personTokenRequired, .personTokenInvalid:
             401
         case .missingOrganization, .ambiguousCredentials, .badRequest: 400
-        case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow: 403
+        case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow, .attestationRequired,
+            .attestationFailed, .attestationKeyUnknown, .attestationNotConfigured, .developmentModeRequired:
+            403
         case .appNotFound, .routeNotFound: 404
         case .methodNotAllowed: 405
         case .payloadTooLarge: 413
+        case .unsupportedMediaType: 415
         case .misdirectedRequest: 421
-        case .rateLimited, .tooManyFailures: 429
+        case .rateLimited, .tooManyFailures, .codeRequestsLimited, .developmentSignInsLimited,
+            .degradedSignInsLimited:
+            429
         case .upstreamUnreachable, .upstreamInvalid: 502
         case .stateUnavailable: 503
         case .upstreamTimeout: 504

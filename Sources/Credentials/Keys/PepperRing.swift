@@ -50,6 +50,15 @@ package final class PepperRing {
         return HashedSecret(pepper: newest.id, hash: Hex.encode(code.span), createdAt: createdAt)
     }
 
+    /// The keyed hash of a message under every pepper, newest first: what a look-up by hash has to try.
+    package func hashes(_ message: Span<UInt8>, _ purpose: SecretPurpose) -> [(pepper: String, hash: String)] {
+        var hashes: [(pepper: String, hash: String)] = []
+        for pepper in peppers {
+            hashes.append((pepper.id, Hex.encode(pepper.computation.code(for: purpose.label.utf8.span, message).span)))
+        }
+        return hashes
+    }
+
     /// Whether the message has this hash, compared in constant time; false when its pepper is not held.
     package func matches(_ secret: CompiledSecret, _ purpose: SecretPurpose, message: Span<UInt8>) -> Bool {
         for index in peppers.indices where peppers[index].id == secret.pepper {
@@ -61,7 +70,7 @@ package final class PepperRing {
 
 /// What a hashed secret is for: the hash of one kind is worthless as another's.
 package enum SecretPurpose: Sendable {
-    case apiKey, appSecret, debugToken, runToken
+    case apiKey, appSecret, debugToken, runToken, sessionToken
 
     /// Hashed before the message; the zero ends it, so no message can imitate another purpose.
     var label: String {
@@ -70,6 +79,7 @@ package enum SecretPurpose: Sendable {
         case .appSecret: "app-secret\0"
         case .debugToken: "debug-token\0"
         case .runToken: "run-token\0"
+        case .sessionToken: "session-token\0"
         }
     }
 }

@@ -80,7 +80,10 @@ package enum DialectTable {
             .missingOrganization, .appNotFound, .organizationNotAllowed, .originNotAllowed, .clientNotAllowed,
             .trustTooLow, .personTokenRequired, .personTokenInvalid, .ambiguousCredentials, .rateLimited,
             .tooManyFailures, .routeNotFound, .misdirectedRequest, .badRequest, .methodNotAllowed,
-            .payloadTooLarge:
+            .payloadTooLarge,
+            .unsupportedMediaType, .attestationRequired, .attestationFailed, .attestationKeyUnknown,
+            .attestationNotConfigured, .developmentModeRequired, .codeRequestsLimited, .developmentSignInsLimited,
+            .degradedSignInsLimited:
             nil
         }
     }

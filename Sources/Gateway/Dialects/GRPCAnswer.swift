@@ -22,11 +22,15 @@ enum GRPCAnswer {
     /// The gRPC status codes.
     static func status(of code: RefusalCode) -> Int {
         switch code {
-        case .missingOrganization, .ambiguousCredentials, .badRequest, .misdirectedRequest: 3
+        case .missingOrganization, .ambiguousCredentials, .badRequest, .misdirectedRequest, .unsupportedMediaType: 3
         case .upstreamTimeout: 4
         case .appNotFound: 5
-        case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow: 7
-        case .rateLimited, .tooManyFailures, .payloadTooLarge: 8
+        case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow, .attestationRequired,
+            .attestationFailed, .attestationKeyUnknown, .attestationNotConfigured, .developmentModeRequired:
+            7
+        case .rateLimited, .tooManyFailures, .payloadTooLarge, .codeRequestsLimited, .developmentSignInsLimited,
+            .degradedSignInsLimited:
+            8
         case .routeNotFound, .methodNotAllowed: 12
         case .stateUnavailable, .upstreamUnreachable, .upstreamInvalid: 14
         case .appCredentialsRequired, .appTokenInvalid, .invalidRunToken, .invalidApp, .appRevoked,

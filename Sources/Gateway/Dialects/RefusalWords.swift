@@ -10,7 +10,7 @@ struct RefusalWords: Equatable {
 
     /// The words that all dialects share unless they say otherwise.
     init(neutral refusal: Refusal) {
-        self.init(code: refusal.code.rawValue, sentence: Self.sentence(refusal))
+        self.init(code: refusal.code.rawValue, sentence: refusal.sentence ?? Self.sentence(refusal))
     }
 
     init(code: String, sentence: String) {
@@ -47,6 +47,15 @@ struct RefusalWords: Equatable {
         case .badRequest: "The request is malformed."
         case .methodNotAllowed: "This endpoint does not take that method."
         case .payloadTooLarge: "The body is too large."
+        case .unsupportedMediaType: "The body is not of a type that is taken here."
+        case .attestationRequired: "This operation needs a verified attestation."
+        case .attestationFailed: "The attestation did not verify."
+        case .attestationKeyUnknown: "This install's key is not registered."
+        case .attestationNotConfigured: "No native app is registered to check this attestation against."
+        case .developmentModeRequired: "This device cannot attest, and development mode is off."
+        case .codeRequestsLimited: "Too many codes without an attestation this hour."
+        case .developmentSignInsLimited: "Too many development sign-ins this hour."
+        case .degradedSignInsLimited: "Too many sign-ins from devices without full attestation this hour."
         case .upstreamUnreachable: "The service behind the gateway cannot be reached."
         case .upstreamTimeout: "The service behind the gateway did not answer in time."
         case .upstreamInvalid: "The service behind the gateway gave an invalid answer."

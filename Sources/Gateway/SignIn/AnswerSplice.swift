@@ -1,0 +1,121 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+
+/// An upstream's JSON answer with one member put into its `data`; every other byte stays as it came.
+struct AnswerSplice {
+    private let bytes: [UInt8]
+    /// The object `data`, both braces included.
+    private let data: Range<Int>
+    private let members: [Member]
+
+    /// The longest answer that is spliced; a longer one passes untouched.
+    static let mostBytes = 1 << 20
+
+    private static let limits = JSONLimits(bytes: mostBytes, depth: 64, values: 1 << 18)
+
+    /// One member of `data`: its name, and where its value stands.
+    private struct Member {
+        let name: String
+        let value: Range<Int>
+    }
+
+    /// nil when `bytes` are no JSON object with one object `data`: such an answer passes untouched.
+    init?(_ bytes: [UInt8]) {
+        // Read strictly first: no name twice anywhere, so that what we find is what every reader finds.
+        guard case .success(let value) = Result(catching: { () throws(JSONError) in
+            try JSONValue(parsing: bytes, limits: Self.limits)
+        }), value["data"]?.object != nil else { return nil }
+        let scan = Scan(bytes: bytes)
+        guard let data = scan.members(at: 0).first(where: { $0.name == "data" })?.value else { return nil }
+        self.bytes = bytes
+        self.data = data
+        self.members = scan.members(at: data.lowerBound)
+    }
+
+    /// The text of a member of `data`; nil when it is missing or no text.
+    func text(of name: String) -> String? {
+        guard let range = members.first(where: { $0.name == name })?.value else { return nil }
+        return Scan.text(bytes[range])
+    }
+
+    /// The answer with `data.attestation` set to `value`; one that the upstream wrote itself is replaced.
+    func setting(attestation value: [UInt8]) -> [UInt8] {
+        if let present = members.first(where: { $0.name == "attestation" }) {
+            return Array(bytes[..<present.value.lowerBound]) + value + bytes[present.value.upperBound...]
+        }
+        // After the last value rather than before the brace: white space stays where it was.
+        let end = members.last?.value.upperBound ?? data.lowerBound + 1
+        let comma = members.isEmpty ? "" : ","
+        return Array(bytes[..<end]) + Array("\(comma)\"attestation\":".utf8) + value + bytes[end...]
+    }
+
+    /// Walks over JSON that is known to be well formed.
+    private struct Scan {
+        let bytes: [UInt8]
+
+        /// The members of the object whose brace is the first byte but spaces from `start`.
+        func members(at start: Int) -> [Member] {
+            var position = skipSpace(start) + 1
+            var members: [Member] = []
+            while position < bytes.count {
+                position = skipSpace(position)
+                guard bytes[position] == UInt8(ascii: "\"") else { break }
+                let nameEnd = endOfString(position)
+                let name = Self.text(bytes[position..<nameEnd]) ?? ""
+                let valueStart = skipSpace(skipSpace(nameEnd) + 1)
+                let valueEnd = endOfValue(valueStart)
+                members.append(Member(name: name, value: valueStart..<valueEnd))
+                position = skipSpace(valueEnd)
+                guard position < bytes.count, bytes[position] == UInt8(ascii: ",") else { break }
+                position += 1
+            }
+            return members
+        }
+
+        static func text(_ literal: ArraySlice<UInt8>) -> String? {
+            guard case .success(let value) = Result(catching: { () throws(JSONError) in
+                try JSONValue(parsing: Array(literal), limits: limits)
+            }) else { return nil }
+            return value.string
+        }
+
+        private func skipSpace(_ start: Int) -> Int {
+            var position = start
+            while position < bytes.count, [32, 9, 10, 13].contains(bytes[position]) { position += 1 }
+            return position
+        }
+
+        private func endOfString(_ start: Int) -> Int {
+            var position = start + 1
+            while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+                position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+            }
+            return min(position + 1, bytes.count)
+        }
+
+        private func endOfValue(_ start: Int) -> Int {
+            var position = start
+            var depth = 0
+            while position < bytes.count {
+                switch bytes[position] {
+                case UInt8(ascii: "\""):
+                    position = endOfString(position)
+                    if depth == 0 { return position }
+                    continue
+                case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    if depth == 0 { return position }
+                    depth -= 1
+                    if depth == 0 { return position + 1 }
+                case UInt8(ascii: ","), 32, 9, 10, 13:
+                    if depth == 0 { return position }
+                default: break
+                }
+                position += 1
+            }
+            return position
+        }
+    }
+}

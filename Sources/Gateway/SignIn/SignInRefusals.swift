@@ -1,0 +1,151 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Attestation
+import Credentials
+
+/// The refusals of the sign-in service of dialect A, with the steps that mend them (dialects.md A.8).
+extension Refusal {
+    /// 401: the body carries no attestation (OFF-012).
+    static func missingAttestation(_ policy: SignInPolicy) -> Refusal {
+        Refusal(
+            .appCredentialsRequired,
+            missing: policy.hasNativeApp ? .attestation : .nativeRegistration,
+            appID: policy.appID,
+            nextSteps: policy.hasNativeApp ? [SignInSteps.attest] : SignInSteps.registerNative
+        )
+    }
+
+    /// 403: what came does not do for this operation.
+    static func attestationRequired(_ policy: SignInPolicy) -> Refusal {
+        Refusal(
+            .attestationRequired,
+            missing: .attestation,
+            appID: policy.appID,
+            nextSteps: ["sallyport status", "Then sign in from a registered build on a physical device."]
+        )
+    }
+
+    /// 403: no app of the platform is registered.
+    static func attestationNotConfigured(_ platform: AttestationReason.Platform, _ policy: SignInPolicy) -> Refusal {
+        Refusal(
+            .attestationNotConfigured,
+            missing: .nativeRegistration,
+            appID: policy.appID,
+            nextSteps: [platform == .ios ? SignInSteps.registerApple : SignInSteps.registerAndroid(nil)]
+        )
+    }
+
+    /// 403: a simulator, an emulator or an app shell, and development mode is off (OFF-089).
+    static func developmentModeRequired(_ policy: SignInPolicy) -> Refusal {
+        var refusal = Refusal(.developmentModeRequired, missing: .developmentMode, appID: policy.appID)
+        if policy.isProduction {
+            refusal.sentence = "This device cannot attest, and the application is marked production."
+            refusal.nextSteps = [
+                "sallyport apps create --name <name>-dev", "Test simulators against that separate application.",
+            ]
+        } else {
+            refusal.nextSteps = [
+                "sallyport dev-mode on --hours 24", "Or sign in from a development build on a physical device.",
+            ]
+        }
+        return refusal
+    }
+
+    /// 403: the proof does not verify, or the device's state is not accepted.
+    static func attestationFailed(
+        _ reason: AttestationReason,
+        on platform: AttestationReason.Platform,
+        _ policy: SignInPolicy
+    ) -> Refusal {
+        if reason == .unknownKey {
+            return Refusal(
+                .attestationKeyUnknown,
+                appID: policy.appID,
+                nextSteps: ["Register a new key and try again."]
+            )
+        }
+        let word = reason.offlineWord(on: platform)
+        var refusal = Refusal(
+            .attestationFailed,
+            reason: word,
+            appID: policy.appID,
+            nextSteps: SignInSteps.mending(word, policy)
+        )
+        if SignInSteps.deviceStates.contains(word) {
+            refusal.sentence = "This application does not accept this device state."
+        }
+        return refusal
+    }
+
+    /// 403: the route asks for more trust than the device has.
+    static func trustTooLow(_ trust: Trust, _ least: Trust, _ policy: SignInPolicy) -> Refusal {
+        Refusal(
+            .trustTooLow,
+            appID: policy.appID,
+            nextSteps: ["Sign in from a registered build on a physical device."],
+            details: [("trust", trust.rawValue), ("required", least.rawValue)]
+        )
+    }
+
+    /// 400 or 415: the body is not the form of the endpoint.
+    static func form(_ fault: FormFault, appID: AppID?) -> Refusal {
+        switch fault {
+        case .mediaType:
+            Refusal(
+                .unsupportedMediaType,
+                appID: appID,
+                nextSteps: ["Send application/json in UTF-8, without a content coding."]
+            )
+        case .notJSON(let reason):
+            Refusal(.badRequest, reason: reason, appID: appID, nextSteps: ["Send one JSON object."])
+        case .notAnObject:
+            Refusal(.badRequest, reason: "not_an_object", appID: appID, nextSteps: ["Send one JSON object."])
+        case .field(let name):
+            Refusal(
+                .badRequest,
+                reason: "field",
+                appID: appID,
+                nextSteps: ["Send \(name) as a text."],
+                details: [("field", name)]
+            )
+        }
+    }
+}
+
+/// What mends a refused sign-in.
+enum SignInSteps {
+    static let attest = "Pass attestation providers to the SDK."
+    static let registerApple = "sallyport native add ios --bundle-id <bundle id> --team-id <team id>"
+    static let registerNative = [registerApple, registerAndroid(nil), "sallyport apply"]
+
+    /// A package is filled in where only one is registered, so that the command can be pasted (OFF-131).
+    static func registerAndroid(_ package: String?) -> String {
+        "sallyport native add android --package \(package ?? "<package>") --sha256 <certificate SHA-256>"
+    }
+
+    /// The states of a device that a policy may accept.
+    static let deviceStates: Set<String> = Set(
+        [
+            AttestationReason.softwareAttestation, .bootloaderUnlocked, .bootNotVerified, .untrustedRoot,
+            .noRootOfTrust, .certificateExpired, .revokedCertificate, .deviceCannotAttest,
+        ].map(\.rawValue)
+    )
+
+    /// The steps for a reason of `attestation_failed`.
+    static func mending(_ word: String, _ policy: SignInPolicy) -> [String] {
+        if deviceStates.contains(word) { return ["sallyport degraded allow"] }
+        switch word {
+        case "app_not_registered": return [registerApple]
+        case "package_mismatch": return [registerAndroid(nil)]
+        case "signing_certificate_mismatch":
+            return [registerAndroid(policy.packages.count == 1 ? policy.packages[0] : nil)]
+        case "development_not_allowed":
+            return ["sallyport dev-builds on", "Or sign in from a TestFlight or App Store build."]
+        case "challenge_invalid", "nonce_mismatch": return ["Request a new challenge for each attempt."]
+        case "counter_not_increasing": return ["Make one assertion for each challenge."]
+        case "device_blocked": return ["sallyport devices unblock <device>"]
+        default: return ["Send the full chain of a fresh key, leaf first."]
+        }
+    }
+}
