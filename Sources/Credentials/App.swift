@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import Synchronization
+
 /// One app as the hot path sees it: compiled once from its record, immutable, shared.
 ///
 /// A record that does not compile closes its own app and no other: see `init(closing:)`.
@@ -12,6 +14,8 @@ package final class App: Sendable {
     /// Domains of dialect C, `host` (any port) or `host:port`.
     private let domains: ByteSet
     private let keys: [CompiledKey]
+    /// Where the process counts this app's requests: a place in a worker's table, negative until it has one.
+    package let counterPlace = Atomic<Int>(-1)
     private let nativeFields: [UInt8]
     private let engineFields: [UInt8]
 
@@ -109,13 +113,16 @@ package final class App: Sendable {
         }
     }
 
-    /// Judges a presented key: its checksum, its id, then its keyed hash in constant time; allocates nothing.
+    /// Judges a presented key: its checksum, its id, then its keyed hash in constant time; a text that has passed all
+    /// three before is only compared.
     package func verify(_ key: Span<UInt8>, with peppers: PepperRing) -> KeyVerdict {
-        guard let parsed = APIKeyText(parsing: key) else { return .malformed }
-        for candidate in keys where candidate.matches(parsed) {
-            return peppers.matches(candidate.secret, .apiKey, message: key) ? .valid(candidate.id) : .invalid
+        guard let name = APIKeyText.Name(unchecked: key) else { return .malformed }
+        for candidate in keys where candidate.isNamed(by: name) {
+            if candidate.isKnown(key, under: peppers) { return .valid(candidate.id) }
+            guard APIKeyText(parsing: key) != nil else { return .malformed }
+            return candidate.verify(key, under: peppers) ? .valid(candidate.id) : .invalid
         }
-        return .unknown
+        return APIKeyText(parsing: key) == nil ? .malformed : .unknown
     }
 
     /// Judges the `domain` and `Origin` of a web sign-in (APP-038 to 052).

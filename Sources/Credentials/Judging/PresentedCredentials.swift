@@ -46,6 +46,10 @@ package struct PresentedCredentials: ~Escapable {
         note(field, head.extracting(range))
     }
 
+    /// One of the fields came more than once.
+    @_lifetime(self: copy self)
+    package mutating func noteRepetition() { isAmbiguous = true }
+
     /// Notes one field of the request.
     @_lifetime(self: copy self, copy value)
     @inline(__always)

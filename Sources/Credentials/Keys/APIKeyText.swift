@@ -12,31 +12,42 @@ package struct APIKeyText: Sendable, Equatable {
     private static let idRange = 6..<18
     private static let checkedLength = 50
 
-    /// The 12 characters of the id as two words, most significant first.
-    let idHigh: UInt64
-    let idLow: UInt32
+    /// The 12 characters of a key's id as two words, first character highest.
+    struct Name: Equatable {
+        let high: UInt64
+        let low: UInt32
+
+        /// The name in a text that may be a key: its form and checksum have not been looked at.
+        @inline(__always)
+        init?(unchecked key: Span<UInt8>) {
+            guard key.count == APIKeyText.length else { return nil }
+            var high: UInt64 = 0
+            for index in 6..<14 { high = high << 8 | UInt64(key[index]) }
+            var low: UInt32 = 0
+            for index in 14..<18 { low = low << 8 | UInt32(key[index]) }
+            self.init(high: high, low: low)
+        }
+
+        init(high: UInt64, low: UInt32) {
+            self.high = high
+            self.low = low
+        }
+    }
+
+    let name: Name
 
     /// Parses a presented key; nil when form or checksum is wrong; allocates nothing.
     package init?(parsing key: Span<UInt8>) {
-        guard key.count == Self.length, key.starts(Self.prefix) else { return nil }
-        var high: UInt64 = 0
-        var low: UInt32 = 0
+        guard let name = Name(unchecked: key), key.starts(Self.prefix) else { return nil }
         for index in Self.prefix.utf8.count..<Self.length {
             guard Base62.isDigit(key[index]) else { return nil }
-            guard Self.idRange.contains(index) else { continue }
-            if index < Self.idRange.lowerBound + 8 {
-                high = high << 8 | UInt64(key[index])
-            } else {
-                low = low << 8 | UInt32(key[index])
-            }
         }
         var sum = CRC32.checksum(of: key.extracting(0..<Self.checkedLength))
         for index in stride(from: Self.length - 1, through: Self.checkedLength, by: -1) {
             guard key[index] == Base62.digit(Int(sum % 62)) else { return nil }
             sum /= 62
         }
-        idHigh = high
-        idLow = low
+        self.name = name
     }
 
     /// The words of a stored key id; nil when it is not `key_` and 12 letters or digits.
@@ -45,16 +56,24 @@ package struct APIKeyText: Sendable, Equatable {
         guard bytes.count == 16, id.rawValue.hasPrefix("key_"), bytes[4...].allSatisfy(Base62.isDigit) else {
             return nil
         }
-        idHigh = bytes[4..<12].reduce(0) { $0 << 8 | UInt64($1) }
-        idLow = bytes[12...].reduce(0) { $0 << 8 | UInt32($1) }
+        name = Name(
+            high: bytes[4..<12].reduce(0) { $0 << 8 | UInt64($1) },
+            low: bytes[12...].reduce(0) { $0 << 8 | UInt32($1) }
+        )
     }
 
     /// The id that the key names; off the hot path.
     package var keyID: APIKeyID {
-        var bytes = Array("key_".utf8)
-        for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: idHigh >> shift)) }
-        for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: idLow >> shift)) }
-        return APIKeyID(rawValue: String(decoding: bytes, as: UTF8.self))
+        let bytes = idBytes
+        return APIKeyID(rawValue: String(decoding: (0..<16).map { bytes[$0] }, as: UTF8.self))
+    }
+
+    /// The bytes of `keyID`.
+    package var idBytes: InlineArray<16, UInt8> {
+        var bytes: InlineArray<16, UInt8> = [0x6b, 0x65, 0x79, 0x5f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        for index in 0..<8 { bytes[4 + index] = UInt8(truncatingIfNeeded: name.high >> UInt64(56 - 8 * index)) }
+        for index in 0..<4 { bytes[12 + index] = UInt8(truncatingIfNeeded: name.low >> UInt32(24 - 8 * index)) }
+        return bytes
     }
 
     /// Makes a new key; `random` gives as many uniform bytes as it is asked for.

@@ -21,19 +21,3 @@ package struct CompiledSecret: Sendable, Equatable {
         self.hash = hash
     }
 }
-
-/// A key record made ready for comparing.
-struct CompiledKey: Sendable {
-    let id: APIKeyID
-    let secret: CompiledSecret
-    private let text: APIKeyText
-
-    init?(_ record: APIKeyRecord) {
-        guard let secret = CompiledSecret(record.secret), let text = APIKeyText(id: record.id) else { return nil }
-        self.id = record.id
-        self.secret = secret
-        self.text = text
-    }
-
-    func matches(_ presented: APIKeyText) -> Bool { presented == text }
-}

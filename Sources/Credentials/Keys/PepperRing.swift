@@ -14,6 +14,8 @@ package final class PepperRing {
     }
 
     private var peppers: [Pepper]
+    /// Names this set of peppers: what was verified under another one has to be verified again.
+    private(set) var mark = UInt64.random(in: .min ... .max)
 
     /// The least length of a pepper: that of the hash's output.
     package static let minimumLength = 32
@@ -26,6 +28,7 @@ package final class PepperRing {
     /// Takes other peppers in place of those held, or throws and keeps those.
     package func replace(_ keys: [(id: String, key: SecretBytes)]) throws(PepperProblem) {
         peppers = try Self.prepared(keys)
+        mark = .random(in: .min ... .max)
     }
 
     private static func prepared(_ keys: [(id: String, key: SecretBytes)]) throws(PepperProblem) -> [Pepper] {

@@ -32,27 +32,27 @@ package final class AccessLog {
         buffer.append("\",\"id\":\"")
         entry.decisionID.append(to: &buffer)
         buffer.append("\"")
-        if !requestID.isEmpty { JSONLine.append("request_id", requestID, to: &buffer) }
-        JSONLine.append("decision", word: entry.outcome.word, to: &buffer)
-        JSONLine.append("reason", entry.reason, to: &buffer)
-        JSONLine.append("organization", entry.organization, to: &buffer)
-        JSONLine.append("app", entry.app, to: &buffer)
-        JSONLine.append("key_id", entry.keyID, to: &buffer)
-        JSONLine.append("credential", entry.credential, to: &buffer)
-        JSONLine.append("trust", entry.trust, to: &buffer)
-        JSONLine.append("route", entry.route, to: &buffer)
-        if !method.isEmpty { JSONLine.append("method", method, to: &buffer) }
-        JSONLine.append("status", number: entry.status, to: &buffer)
-        JSONLine.append("client", entry.client, to: &buffer)
-        JSONLine.append("proto", word: entry.httpVersion.word, to: &buffer)
-        JSONLine.append("tls", entry.tls, to: &buffer)
-        JSONLine.append("bytes_in", number: entry.bytesIn, to: &buffer)
-        JSONLine.append("bytes_out", number: entry.bytesOut, to: &buffer)
-        JSONLine.append("time", microseconds: entry.totalMicroseconds, to: &buffer)
+        if !requestID.isEmpty { JSONLine.append(",\"request_id\":", requestID, to: &buffer) }
+        JSONLine.append(",\"decision\":", word: entry.outcome.word, to: &buffer)
+        JSONLine.append(",\"reason\":", entry.reason, to: &buffer)
+        JSONLine.append(",\"organization\":", entry.organization, to: &buffer)
+        JSONLine.append(",\"app\":", entry.app, to: &buffer)
+        JSONLine.append(",\"key_id\":", entry.keyID, to: &buffer)
+        JSONLine.append(",\"credential\":", entry.credential, to: &buffer)
+        JSONLine.append(",\"trust\":", entry.trust, to: &buffer)
+        JSONLine.append(",\"route\":", entry.route, to: &buffer)
+        if !method.isEmpty { JSONLine.append(",\"method\":", method, to: &buffer) }
+        JSONLine.append(",\"status\":", number: entry.status, to: &buffer)
+        JSONLine.append(",\"client\":", entry.client, to: &buffer)
+        JSONLine.append(",\"proto\":", word: entry.httpVersion.word, to: &buffer)
+        JSONLine.append(",\"tls\":", entry.tls, to: &buffer)
+        JSONLine.append(",\"bytes_in\":", number: entry.bytesIn, to: &buffer)
+        JSONLine.append(",\"bytes_out\":", number: entry.bytesOut, to: &buffer)
+        JSONLine.append(",\"time\":", microseconds: entry.totalMicroseconds, to: &buffer)
         if let upstream = entry.upstreamMicroseconds {
-            JSONLine.append("upstream_time", microseconds: upstream, to: &buffer)
+            JSONLine.append(",\"upstream_time\":", microseconds: upstream, to: &buffer)
         }
-        JSONLine.append("upstream", entry.upstream, to: &buffer)
+        JSONLine.append(",\"upstream\":", entry.upstream, to: &buffer)
         buffer.append("}\n")
     }
 
@@ -96,8 +96,7 @@ struct TimestampCache {
             prefix = Array(Timestamp(milliseconds: now * 1000).secondsText.utf8.dropLast())
         }
         buffer.append(prefix.span)
-        buffer.append(UInt8(ascii: "."))
-        JSONLine.digits(Int(microseconds - now * 1_000_000), width: 6, to: &buffer)
+        JSONLine.fraction(Int(microseconds - now * 1_000_000), to: &buffer)
         buffer.append(UInt8(ascii: "Z"))
     }
 }

@@ -3,76 +3,106 @@
 
 import Buffers
 
-/// Appends JSON members to a buffer without allocating.
+/// Appends JSON members to a buffer without allocating; `member` is a literal such as `,"name":`, so that most of a line
+/// is copied and not made.
 enum JSONLine {
-    /// Appends `"name":"text"` after a comma; text that a client chose is escaped.
-    static func append(_ name: StaticString, _ text: String?, to buffer: inout ByteBuffer) {
+    /// Appends `member` and the text in quotes; text that a client chose is escaped.
+    @inline(__always)
+    static func append(_ member: StaticString, _ text: String?, to buffer: inout ByteBuffer) {
         guard let text else { return }
-        key(name, to: &buffer)
-        buffer.append(UInt8(ascii: "\""))
-        var utf8 = text
-        utf8.makeContiguousUTF8()
-        escape(utf8.utf8.span, to: &buffer)
-        buffer.append(UInt8(ascii: "\""))
+        append(member, text.utf8.span, to: &buffer)
     }
 
-    static func append(_ name: StaticString, _ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
-        key(name, to: &buffer)
-        buffer.append(UInt8(ascii: "\""))
-        escape(bytes, to: &buffer)
-        buffer.append(UInt8(ascii: "\""))
+    @inline(__always)
+    static func append(_ member: StaticString, _ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
+        buffer.append(member)
+        quote(bytes, to: &buffer)
     }
 
-    static func append(_ name: StaticString, word: StaticString, to buffer: inout ByteBuffer) {
-        key(name, to: &buffer)
+    @inline(__always)
+    static func append(_ member: StaticString, word: StaticString, to buffer: inout ByteBuffer) {
+        buffer.append(member)
         buffer.append(UInt8(ascii: "\""))
         buffer.append(word)
         buffer.append(UInt8(ascii: "\""))
     }
 
-    static func append(_ name: StaticString, number: Int, to buffer: inout ByteBuffer) {
-        key(name, to: &buffer)
+    @inline(__always)
+    static func append(_ member: StaticString, number: Int, to buffer: inout ByteBuffer) {
+        buffer.append(member)
         buffer.append(decimal: number)
     }
 
     /// Appends microseconds as seconds with six digits.
-    static func append(_ name: StaticString, microseconds: Int, to buffer: inout ByteBuffer) {
-        key(name, to: &buffer)
+    @inline(__always)
+    static func append(_ member: StaticString, microseconds: Int, to buffer: inout ByteBuffer) {
+        buffer.append(member)
         buffer.append(decimal: microseconds / 1_000_000)
-        buffer.append(UInt8(ascii: "."))
-        digits(microseconds % 1_000_000, width: 6, to: &buffer)
+        fraction(microseconds % 1_000_000, to: &buffer)
     }
 
-    static func digits(_ value: Int, width: Int, to buffer: inout ByteBuffer) {
-        var divisor = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor > 0 {
-            buffer.append(0x30 &+ UInt8(truncatingIfNeeded: value / divisor % 10))
-            divisor /= 10
+    /// Appends a point and six digits.
+    static func fraction(_ millionths: Int, to buffer: inout ByteBuffer) {
+        // The lowest byte leaves first: digits are shifted in from the right end of the number.
+        var word: UInt64 = 0
+        var rest = UInt32(truncatingIfNeeded: millionths)
+        for _ in 0..<6 {
+            word = word << 8 | UInt64(0x30 + rest % 10)
+            rest /= 10
+        }
+        word = word << 8 | UInt64(UInt8(ascii: "."))
+        for _ in 0..<7 {
+            buffer.append(UInt8(truncatingIfNeeded: word))
+            word >>= 8
         }
     }
 
-    private static func key(_ name: StaticString, to buffer: inout ByteBuffer) {
-        buffer.append(",\"")
-        buffer.append(name)
-        buffer.append("\":")
+    private static func quote(_ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
+        buffer.append(UInt8(ascii: "\""))
+        if isPlain(bytes) { buffer.append(bytes) } else { escape(bytes, to: &buffer) }
+        buffer.append(UInt8(ascii: "\""))
     }
+
+    /// Whether no byte needs an escape, eight at a time.
+    private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
+        var index = 0
+        var odd: UInt64 = 0
+        while index &+ 8 <= bytes.count {
+            let word = bytes.word(at: index)
+            // A byte below 0x20, above 0x7E, a quote or a backslash sets its top bit; a borrow only follows a true one.
+            odd |= word | (word &- (ones &* 0x20)) | (word &+ ones)
+            odd |= ((word ^ (ones &* 0x22)) &- ones) | ((word ^ (ones &* 0x5C)) &- ones)
+            index &+= 8
+        }
+        guard odd & tops == 0 else { return false }
+        while index < bytes.count {
+            guard isPlain(bytes[index]) else { return false }
+            index &+= 1
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C
+    }
+
+    private static var ones: UInt64 { 0x0101_0101_0101_0101 }
+    private static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
     /// Bytes of a string literal; bytes above ASCII are written as `\u00XX` because a header need not be UTF-8.
     private static func escape(_ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
         var start = 0
-        for index in bytes.indices {
-            let byte = bytes[index]
-            if byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C { continue }
+        for index in bytes.indices where !isPlain(bytes[index]) {
             buffer.append(bytes.extracting(start..<index))
             start = index + 1
-            switch byte {
+            switch bytes[index] {
             case 0x22: buffer.append("\\\"")
             case 0x5C: buffer.append("\\\\")
             default:
                 buffer.append("\\u00")
-                buffer.append(hex(byte >> 4))
-                buffer.append(hex(byte & 15))
+                buffer.append(hex(bytes[index] >> 4))
+                buffer.append(hex(bytes[index] & 15))
             }
         }
         buffer.append(bytes.extracting(start..<bytes.count))

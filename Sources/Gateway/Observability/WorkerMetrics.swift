@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Credentials
+import Synchronization
 package import Telemetry
 
 /// The metrics of one worker that belong to no route, found once at start.
@@ -38,8 +39,9 @@ package final class WorkerMetrics {
 
     private var parseErrors: [Int: Counter] = [:]
     private var refusals: [RefusalCode: Counter] = [:]
-    private var apps: [AppID: AppMetrics] = [:]
-    private let otherApps: AppMetrics
+    /// Places in `appTable`.
+    private var apps: [AppID: Int] = [:]
+    private var appTable: [AppMetrics]
     /// Apps that get labels of their own; beyond it `_other`.
     ///
     /// A thousand apps are 6,000 lines of exposition at most.
@@ -70,7 +72,7 @@ package final class WorkerMetrics {
         self.tokensBad = slot.counter(GatewayMetrics.tokenChecks, "result=\"bad\"")
         self.tokensDropped = slot.counter(GatewayMetrics.tokenChecks, "result=\"dropped\"")
         self.clockDifference = slot.gauge(GatewayMetrics.clockDifference)
-        self.otherApps = AppMetrics(organization: "_other", app: "_other", slot: slot)
+        self.appTable = [AppMetrics(organization: "_other", app: "_other", slot: slot)]
         for code in RefusalCode.allCases {
             refusals[code] = slot.counter(
                 GatewayMetrics.decisions,
@@ -98,13 +100,22 @@ package final class WorkerMetrics {
         refusals[code]?.increment()
     }
 
-    /// The counters of an app, or those of `_other` when the table is full.
-    package func app(_ app: AppID, of organization: OrganizationID) -> AppMetrics {
-        if let known = apps[app] { return known }
-        guard apps.count < Self.appLimit else { return otherApps }
-        let made = AppMetrics(organization: organization.rawValue, app: app.rawValue, slot: slot)
-        apps[app] = made
-        return made
+    /// The counters of an app, or those of `_other` when the table is full; the app remembers its place.
+    package func app(_ app: App) -> AppMetrics {
+        let known = app.counterPlace.load(ordering: .relaxed)
+        if known >= 0, known < appTable.count { return appTable[known] }
+        let place = place(of: app)
+        app.counterPlace.store(place, ordering: .relaxed)
+        return appTable[place]
+    }
+
+    private func place(of app: App) -> Int {
+        if let known = apps[app.appID] { return known }
+        guard apps.count < Self.appLimit else { return 0 }
+        let label = (organization: app.organization.rawValue, app: app.appID.rawValue)
+        appTable.append(AppMetrics(organization: label.organization, app: label.app, slot: slot))
+        apps[app.appID] = appTable.count - 1
+        return appTable.count - 1
     }
 }
 

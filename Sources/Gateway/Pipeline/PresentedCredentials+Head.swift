@@ -11,10 +11,14 @@ extension RequestHead {
         get {
             var presented = PresentedCredentials(head: bytes)
             guard fields.present.intersects(PresentedCredentials.relevant) else { return presented }
-            for index in 0..<fields.count {
-                guard let field = PresentedCredentials.field(fields.field(at: index)) else { continue }
-                presented.note(field, at: valueRange(at: index))
-            }
+            if let range = valueRange(of: .origin) { presented.note(.origin, at: range) }
+            if let range = valueRange(of: .xAPIKey) { presented.note(.apiKey, at: range) }
+            if let range = valueRange(of: .authorization) { presented.note(.authorization, at: range) }
+            if let range = valueRange(of: .xClientAuthorization) { presented.note(.clientAuthorization, at: range) }
+            if let range = valueRange(of: .xAppID) { presented.note(.appID, at: range) }
+            if let range = valueRange(of: .orgID) { presented.note(.organization, at: range) }
+            if let range = valueRange(of: .appID) { presented.note(.appName, at: range) }
+            if fields.repeated.intersects(PresentedCredentials.relevant) { presented.noteRepetition() }
             return presented
         }
     }
@@ -24,18 +28,4 @@ extension PresentedCredentials {
     fileprivate static let relevant: KnownFieldSet = [
         .origin, .xAPIKey, .authorization, .xClientAuthorization, .xAppID, .orgID, .appID,
     ]
-
-    @inline(__always)
-    fileprivate static func field(_ known: KnownField) -> CredentialField? {
-        switch known {
-        case .origin: .origin
-        case .xAPIKey: .apiKey
-        case .authorization: .authorization
-        case .xClientAuthorization: .clientAuthorization
-        case .xAppID: .appID
-        case .orgID: .organization
-        case .appID: .appName
-        default: nil
-        }
-    }
 }

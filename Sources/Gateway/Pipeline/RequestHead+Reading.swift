@@ -94,8 +94,9 @@ extension RequestHead {
             guard let organization = fields.first(.orgID), let name = fields.first(.appID) else { return .unknown }
             return directory.app(organization: organization, name: name)
         case .apiKey:
-            guard let key = presentedKeyID else { return .unknown }
-            return directory.app(key: key.rawValue.utf8.span)
+            guard let field = fields.first(.xAPIKey), let key = APIKeyText(parsing: field) else { return .unknown }
+            let id = key.idBytes
+            return directory.app(key: id.span)
         case .route, .token, .refused:
             return .unknown
         }

@@ -108,7 +108,7 @@ extension RequestPipeline {
             worker.metrics.admissions.increment()
         case .refused(let refusal):
             if refusal.code == .originNotAllowed, let app = exchange.facts.app {
-                worker.metrics.app(app.appID, of: app.organization).originRefusals.increment()
+                worker.metrics.app(app).originRefusals.increment()
             }
             return refuse(exchange, refusal, logged: exchange.facts.tokenReason(of: refusal))
         case .needsToken:

@@ -26,7 +26,7 @@ extension Exchange {
         if let app = facts.app {
             entry.organization = app.organization.rawValue
             entry.app = app.appID.rawValue
-            metrics.app(app.appID, of: app.organization).count(facts.outcome)
+            metrics.app(app).count(facts.outcome)
         }
         if let admission = facts.admission {
             entry.keyID = admission.keyID?.rawValue ?? facts.token?.keyID

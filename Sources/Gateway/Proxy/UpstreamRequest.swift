@@ -72,15 +72,27 @@ enum UpstreamRequest {
             buffer.append(contentsOf: connection.forwardedFields)
             exchange.request.appendOwnForwarding(exchange.facts.decision, to: &buffer)
         }
-        writeJudgement(exchange.facts, route, to: &buffer)
+        exchange.facts.appendJudgement(route, to: &buffer)
         if !route.addedRequestFields.isEmpty { buffer.append(contentsOf: route.addedRequestFields) }
     }
 
-    private static func writeJudgement(_ facts: borrowing ExchangeFacts, _ route: Route, to buffer: inout ByteBuffer) {
+    private static func dropFields(named name: [UInt8], of fields: inout FieldTable) {
+        var start = 0
+        while let index = fields.firstIndex(named: name.span, from: start) {
+            fields.drop(at: index)
+            start = index + 1
+        }
+    }
+}
+
+extension ExchangeFacts {
+    /// What was judged, for the upstream; a method of the facts, so that they are not copied to be read.
+    @Reactor
+    fileprivate func appendJudgement(_ route: Route, to buffer: inout ByteBuffer) {
         buffer.append("Sallyport-Decision: ")
-        facts.decision.append(to: &buffer)
+        decision.append(to: &buffer)
         buffer.append("\r\n")
-        guard let admission = facts.admission else { return }
+        guard let admission else { return }
         buffer.append(contentsOf: admission.app.upstreamFields(route.settings.dialect))
         buffer.append("Sallyport-Credential: ")
         buffer.append(utf8: admission.kind.rawValue)
@@ -93,14 +105,6 @@ enum UpstreamRequest {
         if var person = admission.person {
             person.makeContiguousUTF8()
             HeadWriter.appendField("Sallyport-Person", person.utf8.span, to: &buffer)
-        }
-    }
-
-    private static func dropFields(named name: [UInt8], of fields: inout FieldTable) {
-        var start = 0
-        while let index = fields.firstIndex(named: name.span, from: start) {
-            fields.drop(at: index)
-            start = index + 1
         }
     }
 }

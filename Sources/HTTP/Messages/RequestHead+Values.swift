@@ -10,6 +10,12 @@ extension RequestHead {
         get { fields.storage.bytes }
     }
 
+    /// Where in `bytes` the value of the first `field` lies; nil when it did not come.
+    package func valueRange(of field: KnownField) -> Range<Int>? {
+        guard let index = fields.firstIndex(of: field) else { return nil }
+        return valueRange(at: index)
+    }
+
     /// Where in `bytes` the value of the field at `index` lies.
     package func valueRange(at index: Int) -> Range<Int> {
         let slot = fields.slots[index]

@@ -88,10 +88,20 @@ final class DirectorySlot {
 
 /// Apps by their names, bounded: when full, what was not used for a while makes room.
 ///
-/// The digest of a name is the dictionary's key and the name is compared on a hit, so a look-up hashes once and
-/// allocates nothing; should two digests ever meet, the later replaces the earlier, as a cache may.
+/// Open addressing over a power of two at least twice the count: a look-up hashes once, compares the name it finds and
+/// allocates nothing.
 struct DirectoryTable {
-    private var entries: [Int: (name: DirectoryName, slot: DirectorySlot)] = [:]
+    private struct Place {
+        var digest: UInt64 = 0
+        /// nil: free.
+        var slot: DirectorySlot?
+        /// Which of the slot's names stands here.
+        var name = 0
+    }
+
+    private let digest = NameDigest()
+    private var places = [Place](repeating: Place(), count: 64)
+    private var placeCount = 0
     private var slots: [DirectorySlot] = []
     private var hand = 0
     private let capacity: Int
@@ -105,38 +115,45 @@ struct DirectoryTable {
     /// The app of a name.
     @inline(__always)
     func find(_ kind: DirectoryKind, _ name: Span<UInt8>) -> DirectorySlot? {
-        guard let entry = entries[digestOf(kind, name)], entry.name.kind == kind,
-            entry.name.bytes.count == name.count, name.matches(entry.name.bytes)
-        else { return nil }
-        entry.slot.wasUsed = true
-        return entry.slot
+        let wanted = digest.of(kind, name)
+        var at = Int(truncatingIfNeeded: wanted) & (places.count - 1)
+        while let slot = places[at].slot {
+            if places[at].digest == wanted, slot.names[places[at].name].equals(kind, name) {
+                slot.wasUsed = true
+                return slot
+            }
+            at = (at + 1) & (places.count - 1)
+        }
+        return nil
     }
 
     /// The app of a name in two parts, kept joined by a slash.
     func find(_ kind: DirectoryKind, _ first: Span<UInt8>, _ second: Span<UInt8>) -> DirectorySlot? {
-        guard let entry = entries[digestOf(kind, first, second)], entry.name.kind == kind else { return nil }
-        let bytes = entry.name.bytes
-        guard bytes.count == first.count + 1 + second.count, first.matches(bytes),
-            bytes[first.count] == UInt8(ascii: "/"), second.matches(bytes, from: first.count + 1)
-        else { return nil }
-        entry.slot.wasUsed = true
-        return entry.slot
+        let wanted = digest.of(kind, first, second)
+        var at = Int(truncatingIfNeeded: wanted) & (places.count - 1)
+        while let slot = places[at].slot {
+            if places[at].digest == wanted, slot.names[places[at].name].equals(kind, first, second) {
+                slot.wasUsed = true
+                return slot
+            }
+            at = (at + 1) & (places.count - 1)
+        }
+        return nil
     }
 
-    /// Adds an app under all its names, replacing the same record.
+    /// Adds an app under all its names, replacing the same record; a name that was another's is this one's from now on.
     mutating func insert(_ slot: DirectorySlot) {
         if let old = find(.record, slot.record.utf8.span) { remove(old) }
         if slots.count >= capacity { evict() }
         slot.position = slots.count
         slots.append(slot)
-        for name in slot.names { entries[name.joinedDigest] = (name, slot) }
+        for index in slot.names.indices { place(slot, under: index) }
     }
 
     mutating func remove(_ slot: DirectorySlot) {
         guard slot.position < slots.count, slots[slot.position] === slot else { return }
-        for name in slot.names {
-            let digest = name.joinedDigest
-            if entries[digest]?.slot === slot { entries[digest] = nil }
+        for index in slot.names.indices {
+            if let at = place(of: slot.names[index]), places[at].slot === slot { clear(at) }
         }
         let last = slots.removeLast()
         if last !== slot {
@@ -146,9 +163,62 @@ struct DirectoryTable {
     }
 
     mutating func removeAll() {
-        entries.removeAll()
+        places = [Place](repeating: Place(), count: 64)
+        placeCount = 0
         slots.removeAll()
         hand = 0
+    }
+
+    private mutating func place(_ slot: DirectorySlot, under index: Int) {
+        if let at = place(of: slot.names[index]) {
+            places[at].slot = slot
+            places[at].name = index
+            return
+        }
+        if (placeCount + 1) * 2 > places.count { grow() }
+        put(Place(digest: slot.names[index].digest(digest), slot: slot, name: index))
+        placeCount += 1
+    }
+
+    /// Where a name stands.
+    private func place(of name: DirectoryName) -> Int? {
+        let wanted = name.digest(digest)
+        var at = Int(truncatingIfNeeded: wanted) & (places.count - 1)
+        while let slot = places[at].slot {
+            if places[at].digest == wanted, slot.names[places[at].name] == name { return at }
+            at = (at + 1) & (places.count - 1)
+        }
+        return nil
+    }
+
+    private mutating func put(_ place: Place) {
+        var at = Int(truncatingIfNeeded: place.digest) & (places.count - 1)
+        while places[at].slot != nil { at = (at + 1) & (places.count - 1) }
+        places[at] = place
+    }
+
+    /// Frees a place; what stands after it moves up, so that no search ends too early.
+    private mutating func clear(_ index: Int) {
+        placeCount -= 1
+        let mask = places.count - 1
+        var hole = index
+        places[hole] = Place()
+        var at = (hole + 1) & mask
+        while places[at].slot != nil {
+            let home = Int(truncatingIfNeeded: places[at].digest) & mask
+            if (at - home) & mask >= (at - hole) & mask {
+                places[hole] = places[at]
+                places[at] = Place()
+                hole = at
+            }
+            at = (at + 1) & mask
+        }
+    }
+
+    private mutating func grow() {
+        let old = places
+        places = [Place](repeating: Place(), count: old.count * 2)
+        for place in old where place.slot != nil { put(place) }
     }
 
     /// The apps of an organization.
@@ -170,9 +240,23 @@ struct DirectoryTable {
 
 extension DirectoryName {
     /// The digest under which the table keeps the name: two parts are hashed as two parts.
-    var joinedDigest: Int {
-        guard kind == .username, let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else { return digest }
+    func digest(_ digest: NameDigest) -> UInt64 {
         let span = bytes.span
-        return digestOf(kind, span.extracting(0..<slash), span.extracting(slash + 1..<bytes.count))
+        guard kind == .username, let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else {
+            return digest.of(kind, span)
+        }
+        return digest.of(kind, span.extracting(0..<slash), span.extracting(slash + 1..<bytes.count))
+    }
+
+    /// Whether this is that name.
+    @inline(__always)
+    func equals(_ kind: DirectoryKind, _ name: Span<UInt8>) -> Bool {
+        self.kind == kind && bytes.count == name.count && name.matches(bytes)
+    }
+
+    /// Whether this is that name in two parts.
+    func equals(_ kind: DirectoryKind, _ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
+        self.kind == kind && bytes.count == first.count + 1 + second.count && first.matches(bytes)
+            && bytes[first.count] == UInt8(ascii: "/") && second.matches(bytes, from: first.count + 1)
     }
 }

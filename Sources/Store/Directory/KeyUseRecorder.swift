@@ -11,9 +11,12 @@ package import Transport
 package final class KeyUseRecorder: RedisReplyReceiver {
     private let connection: RedisConnection
     private let loop: EventLoop
-    private var noted: [APIKeyID: MonotonicInstant] = [:]
+    /// When keys were noted last, by digest, four places a row; 0 is free.
+    private var noted = [(digest: UInt64, at: UInt64)](repeating: (0, 0), count: KeyUseRecorder.smallest)
+    private let digest = NameDigest()
 
-    private static let interval = Duration.seconds(60)
+    private static let interval: UInt64 = 60_000_000_000
+    private static let smallest = 256
     private static let mostRemembered = 65_536
 
     package init(connection: RedisConnection, loop: EventLoop) {
@@ -23,9 +26,7 @@ package final class KeyUseRecorder: RedisReplyReceiver {
 
     /// Notes a use from `network`, a /24 or /48 in text, made only if it is wanted; a lost note is no loss.
     package func note(_ key: APIKeyID, network: () -> String) {
-        if let last = noted[key], loop.now < last.advanced(by: Self.interval) { return }
-        if noted.count >= Self.mostRemembered { noted.removeAll(keepingCapacity: true) }
-        noted[key] = loop.now
+        guard isDue(digest.of(.key, key.rawValue.utf8.span) | 1) else { return }
         let use = KeyUse(at: loop.wallClockMilliseconds, network: network())
         _ = connection.send(receiver: self, token: 0) { buffer in
             buffer.beginCommand(arguments: 6)
@@ -35,6 +36,43 @@ package final class KeyUseRecorder: RedisReplyReceiver {
             buffer.appendArgument(utf8: RegistryScripts.tag)
             buffer.appendArgument(utf8: key.rawValue)
             buffer.appendArgument(utf8: use.text)
+        }
+    }
+
+    /// Whether the key was not noted within the interval; it then counts as noted.
+    ///
+    /// A row that is full of keys noted just now makes the table grow; in the largest table it makes the key wait, so that
+    /// two keys that meet never cost a note for every request.
+    private func isDue(_ digest: UInt64) -> Bool {
+        let now = loop.now.nanoseconds
+        while true {
+            let row = Int(truncatingIfNeeded: digest) & (noted.count - 1) & ~3
+            var room: Int?
+            for place in row..<row + 4 {
+                let entry = noted[place]
+                let isRecent = entry.digest != 0 && now < entry.at &+ Self.interval
+                if entry.digest == digest, isRecent { return false }
+                if !isRecent { room = room ?? place }
+            }
+            if let room {
+                noted[room] = (digest, now)
+                return true
+            }
+            if noted.count >= Self.mostRemembered { return false }
+            grow(now)
+        }
+    }
+
+    private func grow(_ now: UInt64) {
+        let old = noted
+        noted = .init(repeating: (0, 0), count: old.count * 4)
+        // Each row spreads over four, so there is room for every entry.
+        for entry in old where entry.digest != 0 && now < entry.at &+ Self.interval {
+            let row = Int(truncatingIfNeeded: entry.digest) & (noted.count - 1) & ~3
+            for place in row..<row + 4 where noted[place].digest == 0 {
+                noted[place] = entry
+                break
+            }
         }
     }
 

@@ -6,9 +6,10 @@ import Glibc
 /// A point on the boot-time clock, in nanoseconds; comparable only within one machine and one boot.
 ///
 /// CLOCK_BOOTTIME, so that a lease does not outlive a suspended machine.
+@usableFromInline
 package struct MonotonicInstant: Comparable, Hashable, Sendable {
     /// Nanoseconds since boot.
-    package var nanoseconds: UInt64
+    @usableFromInline package var nanoseconds: UInt64
 
     @inlinable
     package init(nanoseconds: UInt64) {

@@ -56,6 +56,24 @@ import Testing
         #expect(try JSONValue(parsing: lines[0])["request_id"]?.string?.hasPrefix("\"}\n{\"\\\u{7F}") == true)
     }
 
+    @Test func `every byte survives at every place of a text`() throws {
+        let lines = try lines { log in
+            for byte in UInt8(0)...127 {
+                for place in 0..<19 {
+                    var text = [UInt8](repeating: UInt8(ascii: "~"), count: 19)
+                    text[place] = byte
+                    log.record(entry(), requestID: text.span, method: Span())
+                }
+            }
+        }
+        #expect(lines.count == 128 * 19)
+        for (index, line) in lines.enumerated() {
+            var expected = [Character](repeating: "~", count: 19)
+            expected[index % 19] = Character(Unicode.Scalar(UInt8(index / 19)))
+            #expect(try JSONValue(parsing: line)["request_id"]?.string == String(expected))
+        }
+    }
+
     @Test func `lines are written in order and only at the flush`() throws {
         let lines = try lines { log in
             for status in 200..<700 {
@@ -90,11 +108,27 @@ import Testing
         )
     }
 
+    private static func app(_ id: String) throws -> App {
+        try App(
+            compiling: AppRecord(
+                recordID: RecordID(rawValue: "65f0c0ffee65f0c0ffee65f0"),
+                appID: AppID(rawValue: id),
+                username: "web",
+                organization: OrganizationID(rawValue: "acme"),
+                name: "Web",
+                createdAt: 0,
+                dialects: [.offlineid]
+            )
+        )
+    }
+
     @Test func `apps beyond the label limit are counted together`() throws {
         let slot = try MetricsSlot()
         let metrics = WorkerMetrics(slot: slot)
         for number in 0..<(WorkerMetrics.appLimit + 10) {
-            metrics.app(.init(rawValue: "app_\(number)"), of: .init(rawValue: "acme")).count(.admitted)
+            let app = try Self.app("app_\(number)")
+            metrics.app(app).count(.admitted)
+            #expect(metrics.app(app) === metrics.app(try Self.app("app_\(number)")))
         }
         let labels = #"organization="_other",app="_other",outcome="admitted""#
         #expect(slot.counter(GatewayMetrics.appRequests, labels).value == 10)
