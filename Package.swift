@@ -86,14 +86,17 @@ let package = Package(
         tests("Fetch", ["Attestation", "Buffers", "Crypto", "Encodings", "Gateway", "Transport"]),
         tests(
             "Gateway",
-            ["Buffers", "Credentials", "Crypto", "Encodings", "Gateway", "Store", "Telemetry", "Transport"]
+            [
+                "Attestation", "Buffers", "Credentials", "Crypto", "Encodings", "Gateway", "Store", "Telemetry",
+                "Transport",
+            ]
         ),
         tests("HTTP", ["Buffers", "HTTP"]),
         tests("Limits", ["Limits"]),
         tests("Telemetry", ["Telemetry"]),
         tests("sallyport", ["sallyport"]),
         tests("Transport", ["Buffers", "Transport"]),
-        tests("Store", ["Buffers", "Credentials", "Encodings", "Limits", "Store", "Transport"]),
+        tests("Store", ["Buffers", "Credentials", "Crypto", "Encodings", "Limits", "Store", "Transport"]),
         // What the fuzzers of the wire hold every input to, and a test that holds kept inputs to it.
         .target(
             name: "WireProperties",

@@ -45,7 +45,7 @@ extension Refusal {
     }
 
     /// The app is unknown, or not for this dialect: told apart by nobody outside (OFF-011, APP-015).
-    static func unknownApp(in dialect: Dialect, named appID: AppID? = nil) -> Refusal {
+    package static func unknownApp(in dialect: Dialect, named appID: AppID? = nil) -> Refusal {
         switch dialect {
         case .offlineid, .vouch: Refusal(.invalidApp, appID: appID, nextSteps: [NextSteps.listApps])
         case .appengine: Refusal(.appNotFound, appID: appID)

@@ -40,12 +40,34 @@ package struct RouteMatch: Sendable, Equatable {
     package var methods: [String]
 }
 
-/// The paths of a dialect's sign-in endpoints on this route (issue 4); nil: not served here.
+/// The paths of a route where people sign in to an app, and what becomes of the sessions begun there.
 package struct SignInSettings: Sendable, Equatable {
     package var sendCode: String?
     package var verify: String?
     package var guest: String?
     package var refresh: String?
+    /// Who can read a session's token later.
+    package var tokens: SessionTokenForm
+    /// How long a bound session counts (OFF-079).
+    package var sessionLife: Duration
+    /// How long a token that renews sessions counts.
+    package var refreshLife: Duration
+
+    /// The paths that are set, with the endpoint that each is.
+    var paths: [(path: [UInt8], endpoint: SignInEndpoint)] {
+        let all: [(String?, SignInEndpoint)] = [
+            (sendCode, .sendCode), (verify, .verify), (guest, .guest), (refresh, .refresh),
+        ]
+        return all.compactMap { path, endpoint in path.map { (Array($0.utf8), endpoint) } }
+    }
+}
+
+/// What the session tokens of an upstream are.
+package enum SessionTokenForm: String, Sendable, CaseIterable {
+    /// Tokens of an issuer of kind `session`, which the gateway verifies.
+    case jwt
+    /// Texts that only the upstream can read: the gateway binds each to what its sign-in proved.
+    case opaque
 }
 
 /// Fields to set (replacing any of that name) and to remove.

@@ -58,11 +58,6 @@ struct LocalEndpointTable: Sendable {
     }
 }
 
-/// The endpoints of dialect `offlineid` (dialects.md A).
-enum OfflineEndpoints {
-    static let all: [LocalEndpoint] = []
-}
-
 /// The endpoints of dialect `vouch` (dialects.md B).
 enum VouchEndpoints {
     static let all: [LocalEndpoint] = []

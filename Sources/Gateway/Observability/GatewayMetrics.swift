@@ -66,6 +66,10 @@ package enum GatewayMetrics {
         "sallyport_registry_cache_total",
         "Look-ups of apps by result (hit, miss, unknown, unavailable)."
     )
+    package static let signInAnswers = Metric.counter(
+        "sallyport_sign_in_answers_total",
+        "Successful answers of sign-in paths, by result: spliced, or untouched because they could not be read."
+    )
     package static let logDropped = Metric.counter(
         "sallyport_access_log_dropped_total",
         "Access-log lines dropped because nobody read them."
@@ -145,7 +149,7 @@ package enum GatewayMetrics {
         rateLimit,
         originRefusals, openConnections, connections, tlsHandshakes, parseErrors, upstreamConnections,
         upstreamConnectionsTotal, upstreamStreams, upstreamRetries, redisUp,
-        registryCache, logDropped,
+        registryCache, signInAnswers, logDropped,
         trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,

@@ -21,6 +21,9 @@ package final class WorkerMetrics {
     package let upstreamRetries: Counter
     package let redisUp: Gauge
     package let logDropped: Counter
+    /// Answers of sign-ins, by what became of them.
+    package let signInsSpliced: Counter
+    package let signInsUntouched: Counter
     /// Budgets asked for, by result.
     package let budgetAdmitted: Counter
     package let budgetLimited: Counter
@@ -64,6 +67,8 @@ package final class WorkerMetrics {
         self.upstreamRetries = slot.counter(GatewayMetrics.upstreamRetries)
         self.redisUp = slot.gauge(GatewayMetrics.redisUp)
         self.logDropped = slot.counter(GatewayMetrics.logDropped)
+        self.signInsSpliced = slot.counter(GatewayMetrics.signInAnswers, "result=\"spliced\"")
+        self.signInsUntouched = slot.counter(GatewayMetrics.signInAnswers, "result=\"untouched\"")
         self.cacheHits = slot.counter(GatewayMetrics.registryCache, "result=\"hit\"")
         self.cacheMisses = slot.counter(GatewayMetrics.registryCache, "result=\"miss\"")
         self.cacheUnknown = slot.counter(GatewayMetrics.registryCache, "result=\"unknown\"")

@@ -71,6 +71,14 @@ extension RequestHead {
         return true
     }
 
+    /// Whether the path is exactly `other`.
+    func pathEquals(_ other: [UInt8]) -> Bool {
+        let path = path
+        guard path.count == other.count else { return false }
+        for index in path.indices where path[index] != other[index] { return false }
+        return true
+    }
+
     /// The key id inside a well-formed `X-Api-Key`.
     var presentedKeyID: APIKeyID? {
         guard let key = fields.first(.xAPIKey) else { return nil }

@@ -74,6 +74,16 @@ extension RequestPipeline {
         }
     }
 
+    /// Notes whom the request speaks for.
+    func admit(_ admission: Admission, _ exchange: Exchange, _ route: Route) {
+        exchange.facts.outcome = .admitted
+        exchange.facts.app = admission.app
+        exchange.facts.admission = admission
+        exchange.facts.isOriginListed = exchange.request.hasOrigin(listedBy: admission.app, in: route.settings.dialect)
+        if let key = admission.keyID { noteUse(of: key, exchange) }
+        worker.metrics.admissions.increment()
+    }
+
     /// When and from which network a key was last used: enough to recognise a server, not a person.
     private func noteUse(of key: APIKeyID, _ exchange: Exchange) {
         let client = exchange.facts.client
@@ -83,6 +93,8 @@ extension RequestPipeline {
     /// Asks whether the request may speak for that app.
     func checkCredential(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route else { return .proceed }
+        let endpoint = route.signInEndpoint(of: exchange)
+        if let endpoint, endpoint != .refresh { return checkSignIn(exchange, endpoint, route) }
         let judgement = CredentialTable.judge(
             exchange.request.presentedCredentials,
             access: route.settings.access,
@@ -93,19 +105,15 @@ extension RequestPipeline {
             token: evidence(exchange.facts.token, app: exchange.facts.app),
             now: worker.state.clock.now
         )
+        if endpoint == .refresh { noteRenewal(judgement, exchange, route) }
         switch judgement {
         case .open:
             exchange.facts.outcome = .admitted
         case .admitted(let admission):
-            exchange.facts.outcome = .admitted
-            exchange.facts.app = admission.app
-            exchange.facts.admission = admission
-            exchange.facts.isOriginListed = exchange.request.hasOrigin(
-                listedBy: admission.app,
-                in: route.settings.dialect
-            )
-            if let key = admission.keyID { noteUse(of: key, exchange) }
-            worker.metrics.admissions.increment()
+            admit(admission, exchange, route)
+        case .refused where exchange.facts.signIn != nil:
+            // The body may hold what renews the session.
+            return .proceed
         case .refused(let refusal):
             if refusal.code == .originNotAllowed, let app = exchange.facts.app {
                 worker.metrics.app(app).originRefusals.increment()

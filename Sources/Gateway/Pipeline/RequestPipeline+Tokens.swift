@@ -14,6 +14,10 @@ extension RequestPipeline {
     func learnToken(_ exchange: Exchange, _ route: Route) -> Step? {
         guard exchange.facts.token == nil else { return nil }
         if route.settings.dialect == .vouch, exchange.request.bearsRunToken { return lookUpRunToken(exchange) }
+        if route.settings.dialect == .offlineid {
+            if let step = learnOpaqueSession(exchange) { return step }
+            if exchange.facts.token != nil { return nil }
+        }
         if let step = learn(.application, in: .authorization, exchange) { return step }
         return learnPersonAlone(exchange, route)
     }

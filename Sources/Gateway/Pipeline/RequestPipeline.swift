@@ -19,7 +19,7 @@ final class RequestPipeline {
     /// The questions, in the order they are asked.
     enum Phase {
         case matchRoute, answerPreflight, guardClient, gatherBody, answerLocally, identifyApp, checkCredential,
-            checkPerson, spendBudget
+            checkPerson, spendBudget, judgeSignIn
         case forward
     }
 
@@ -74,6 +74,9 @@ final class RequestPipeline {
                 next = .spendBudget
             case .spendBudget:
                 step = spendBudget(exchange)
+                next = exchange.facts.signIn == nil ? .forward : .judgeSignIn
+            case .judgeSignIn:
+                step = judgeSignIn(exchange)
                 next = .forward
             case .forward:
                 return exchange.forward()

@@ -34,6 +34,12 @@ final class Route {
     /// The app that requests speak for when they name none.
     let app: String?
     let bodyTooLarge: Refusal
+    /// The sign-in paths with the endpoint that each is; mostly none.
+    let signInPaths: [(path: [UInt8], endpoint: SignInEndpoint)]
+    /// What lets a sign-in pass without an attestation: keys and origins, never a token.
+    let signInAccess: RouteAccess
+    /// The least trust that the route takes.
+    let minimumTrust: Trust?
 
     init(_ settings: RouteSettings, pool: UpstreamPool, metrics: RouteMetrics) {
         self.settings = settings
@@ -44,6 +50,13 @@ final class Route {
             .payloadTooLarge,
             nextSteps: ["Send at most \(settings.body.bytes) bytes, or raise body: of route \(settings.name)."]
         )
+        signInPaths = settings.signIn?.paths ?? []
+        signInAccess = Self.signInAccess(settings.access)
+        if case .restricted(let rules) = settings.access {
+            minimumTrust = rules.minimumTrust
+        } else {
+            minimumTrust = nil
+        }
         hosts = settings.match.hosts.map { Array($0.utf8) }
         path = Array(settings.match.path.utf8)
         methods = settings.match.methods.map { Array($0.utf8) }
@@ -68,6 +81,26 @@ final class Route {
         corsFields = Self.lines(
             (settings.cors?.answerFields(origin: "") ?? []).filter { $0.name != "access-control-allow-origin" }
         )
+    }
+
+    /// The sign-in endpoint that the request is for, if it is for one.
+    func signInEndpoint(of exchange: Exchange) -> SignInEndpoint? {
+        if signInPaths.isEmpty || exchange.request.method != .post { return nil }
+        for (path, endpoint) in signInPaths {
+            if let rewritten = exchange.facts.rewrittenPath {
+                if rewritten == path { return endpoint }
+            } else if exchange.request.pathEquals(path) {
+                return endpoint
+            }
+        }
+        return nil
+    }
+
+    private static func signInAccess(_ access: RouteAccess) -> RouteAccess {
+        guard case .restricted(var rules) = access else { return access }
+        rules.credentials = CredentialKinds(rules.credentials.kinds.filter { $0 == .apiKey || $0 == .origin })
+        rules.takesAttestation = true
+        return .restricted(rules)
     }
 
     /// Whether the client's address may use the route; a denied range wins.

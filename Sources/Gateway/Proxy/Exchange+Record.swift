@@ -33,6 +33,10 @@ extension Exchange {
             entry.credential = admission.kind.rawValue
             entry.trust = admission.trust?.rawValue
         }
+        if let grant = facts.signIn?.grant {
+            entry.credential = grant.credential
+            entry.trust = grant.verdict?.trust.rawValue
+        }
         entry.route = facts.route?.settings.name ?? facts.local.map { "_\($0.endpoint.group.rawValue)" }
         entry.upstream = facts.upstreamLabel
         entry.client = facts.clientText ?? facts.connection?.peerText ?? ""

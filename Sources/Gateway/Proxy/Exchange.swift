@@ -263,6 +263,7 @@ final class Exchange {
         stage = .answering
         facts.firstByteAt = worker.loop.now
         facts.status = response.status
+        if holdsAnswer() { return }
         client?.sendHead(self)
         if response.status == 101 { stage = .relaying }
     }
@@ -271,6 +272,7 @@ final class Exchange {
     func responseBodyArrived(_ bytes: Span<UInt8>) {
         guard let client else { return }
         facts.bytesOut &+= bytes.count
+        if let held = facts.signIn?.held, holdMore(bytes, held) { return }
         if stage == .relaying {
             client.sendRelayed(bytes)
         } else {
@@ -283,8 +285,24 @@ final class Exchange {
     ///
     /// `keep`: the connection may carry another request, provided ours has been sent whole.
     func responseEnded(keep: Bool, trailers: borrowing FieldTable) {
+        if let held = facts.signIn?.held {
+            detachUpstream(keep: keep && requestIsComplete)
+            return finishHeld(held)
+        }
         client?.sendEnd(self, trailers: trailers)
         detachUpstream(keep: keep && requestIsComplete)
+        finish()
+    }
+
+    /// What was held goes out as it came.
+    func releaseHeld(_ bytes: [UInt8]) {
+        client?.sendHead(self)
+        client?.sendBody(bytes.span)
+    }
+
+    /// A held answer that went out as it came is complete; trailers are not held.
+    func endHeld() {
+        client?.sendEnd(self, trailers: FieldTable())
         finish()
     }
 
@@ -298,6 +316,10 @@ final class Exchange {
             client?.pauseBody()
             lease(fresh: true)
         case .sending, .leasing:
+            fail(failure)
+        case .answering where facts.signIn?.held != nil:
+            // Nothing of it has gone out: the client gets a whole answer.
+            facts.signIn?.held = nil
             fail(failure)
         case .answering:
             facts.upstreamFailure = failure
@@ -338,6 +360,8 @@ final class Exchange {
     /// Runs exactly once for each exchange: the record is written, the exchange goes back to the free list.
     private func finish() {
         stage = .finished
+        // A sign-in that never reached the upstream was not completed.
+        if facts.upstreamLabel == nil { worker.signIn.giveBack(facts.signIn?.grant, facts.decision.text) }
         record()
         client = nil
         worker.recycle(self)

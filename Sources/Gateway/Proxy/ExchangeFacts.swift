@@ -36,6 +36,8 @@ struct ExchangeFacts {
     var token: TokenKnowledge?
     /// What is known of the token in `x-client-authorization`.
     var personToken: TokenKnowledge?
+    /// Set on a route's sign-in paths.
+    var signIn: SignInAttempt?
     /// Whether the request's `Origin` is listed by the app it speaks for: such a page may read the answer.
     var isOriginListed = false
     /// Whether the windows were counted: the answer then says what is left.

@@ -27,11 +27,11 @@ enum UpstreamRequest {
         exchange.request.appendStart(
             host: keepsHost(exchange, route) ? nil : endpointAuthority,
             path: exchange.facts.rewrittenPath,
-            skipping: route.withheldFields,
+            skipping: exchange.withheldRequestFields(route),
             to: &buffer
         )
         appendOurs(exchange, route, to: &buffer)
-        exchange.request.appendFraming(to: &buffer)
+        exchange.request.appendFraming(isGathered: exchange.isGathering, to: &buffer)
         HeadWriter.endHead(&buffer)
     }
 
@@ -46,13 +46,13 @@ enum UpstreamRequest {
         for name in route.removedRequestFields { dropFields(named: name, of: &exchange.request.fields) }
         pool.scratch.removeAll()
         appendOurs(exchange, route, to: &pool.scratch)
-        exchange.request.appendExpectation(to: &pool.scratch)
+        exchange.request.appendExpectation(isGathered: exchange.isGathering, to: &pool.scratch)
         return pool.scratch.withBytes { lines in
             exchange.request.begin(
                 host: keepsHost(exchange, route) ? nil : endpoint.authority,
                 path: exchange.facts.rewrittenPath,
                 isSecure: endpoint.settings.usesTLS,
-                skipping: route.withheldFields,
+                skipping: exchange.withheldRequestFields(route),
                 adding: lines,
                 on: session
             )
@@ -74,6 +74,7 @@ enum UpstreamRequest {
         }
         exchange.facts.appendJudgement(route, to: &buffer)
         if !route.addedRequestFields.isEmpty { buffer.append(contentsOf: route.addedRequestFields) }
+        exchange.appendSignInFields(route, to: &buffer)
     }
 
     private static func dropFields(named name: [UInt8], of fields: inout FieldTable) {
@@ -215,13 +216,14 @@ extension RequestHead {
         }
     }
 
-    fileprivate func appendFraming(to buffer: inout ByteBuffer) {
+    fileprivate func appendFraming(isGathered: Bool, to buffer: inout ByteBuffer) {
         if framing == .chunked { buffer.append("Transfer-Encoding: chunked\r\n") }
-        appendExpectation(to: &buffer)
+        appendExpectation(isGathered: isGathered, to: &buffer)
         if upgrade == .webSocket { buffer.append("Connection: Upgrade\r\nUpgrade: websocket\r\n") }
     }
 
-    fileprivate func appendExpectation(to buffer: inout ByteBuffer) {
-        if expectsContinue, framing.hasBody { buffer.append("Expect: 100-continue\r\n") }
+    fileprivate func appendExpectation(isGathered: Bool, to buffer: inout ByteBuffer) {
+        // A body that was read whole is not waited for.
+        if expectsContinue, framing.hasBody, !isGathered { buffer.append("Expect: 100-continue\r\n") }
     }
 }

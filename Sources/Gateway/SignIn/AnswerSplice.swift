@@ -24,9 +24,11 @@ struct AnswerSplice {
     /// nil when `bytes` are no JSON object with one object `data`: such an answer passes untouched.
     init?(_ bytes: [UInt8]) {
         // Read strictly first: no name twice anywhere, so that what we find is what every reader finds.
-        guard case .success(let value) = Result(catching: { () throws(JSONError) in
-            try JSONValue(parsing: bytes, limits: Self.limits)
-        }), value["data"]?.object != nil else { return nil }
+        guard
+            case .success(let value) = Result(catching: { () throws(JSONError) in
+                try JSONValue(parsing: bytes, limits: Self.limits)
+            }), value["data"]?.object != nil
+        else { return nil }
         let scan = Scan(bytes: bytes)
         guard let data = scan.members(at: 0).first(where: { $0.name == "data" })?.value else { return nil }
         self.bytes = bytes
@@ -75,9 +77,11 @@ struct AnswerSplice {
         }
 
         static func text(_ literal: ArraySlice<UInt8>) -> String? {
-            guard case .success(let value) = Result(catching: { () throws(JSONError) in
-                try JSONValue(parsing: Array(literal), limits: limits)
-            }) else { return nil }
+            guard
+                case .success(let value) = Result(catching: { () throws(JSONError) in
+                    try JSONValue(parsing: Array(literal), limits: limits)
+                })
+            else { return nil }
             return value.string
         }
 

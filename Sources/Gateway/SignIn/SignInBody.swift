@@ -32,28 +32,21 @@ struct SignInBody: Equatable, Sendable {
     /// The longest body that is read (dialects.md: 64 KiB).
     static let mostBytes = 65_536
 
-    /// Reads a body of `application/json`, UTF-8, no name twice, at most 16 deep (open question 34).
-    init(reading bytes: [UInt8], for endpoint: SignInEndpoint) throws(FormFault) {
-        let value: JSONValue
-        do {
-            value = try JSONValue(parsing: bytes)
-        } catch {
-            throw FormFault(error)
-        }
-        guard let object = value.object else { throw .notAnObject }
-        let email = try Self.text("email", in: object)
-        let phone = try Self.text("phone_number", in: object)
-        if endpoint == .sendCode, email == nil, phone == nil { throw .field("email") }
-        asksForTextMessage = endpoint == .sendCode && phone != nil
-        attestation = PresentedAttestation(reading: object["attestation"])
-        refreshToken = try Self.text("refresh_token", in: object)
+    init(attestation: PresentedAttestation?, asksForTextMessage: Bool, refreshToken: String?) {
+        self.attestation = attestation
+        self.asksForTextMessage = asksForTextMessage
+        self.refreshToken = refreshToken
     }
 
-    /// A member that is a text or missing; `null` is missing.
-    private static func text(_ name: String, in object: JSONObject) throws(FormFault) -> String? {
-        guard let value = object[name], value != .null else { return nil }
-        guard let text = value.string else { throw .field(name) }
-        return text
+    /// Reads a body of `application/json`, UTF-8, no name twice, at most 16 deep (open question 34).
+    init(reading bytes: [UInt8], for endpoint: SignInEndpoint) throws(FormFault) {
+        let form = try FormBody(bytes)
+        let email = try form.optionalText("email")
+        let phone = try form.optionalText("phone_number")
+        if endpoint == .sendCode, email == nil, phone == nil { throw .field("email") }
+        asksForTextMessage = endpoint == .sendCode && phone != nil
+        attestation = PresentedAttestation(reading: form["attestation"])
+        refreshToken = try form.optionalText("refresh_token")
     }
 }
 

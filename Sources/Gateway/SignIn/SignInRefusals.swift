@@ -52,6 +52,16 @@ extension Refusal {
         return refusal
     }
 
+    /// 401: a session of development mode outlived it (OFF-086).
+    static func developmentEnded(_ policy: SignInPolicy) -> Refusal {
+        Refusal(
+            .appCredentialsRequired,
+            missing: .developmentMode,
+            appID: policy.appID,
+            nextSteps: ["Sign in again from an attested build.", "sallyport dev-mode on --hours 24"]
+        )
+    }
+
     /// 403: the proof does not verify, or the device's state is not accepted.
     static func attestationFailed(
         _ reason: AttestationReason,

@@ -25,6 +25,8 @@ final class GatewaySnapshot {
     let endpoints: [LocalEndpointTable?]
     /// Counts requests to the gateway's own endpoints.
     let local: RouteMetrics
+    /// Whether some route's sessions are opaque, so that bearer tokens may be bound ones.
+    let bindsSessions: Bool
     /// Counts requests that no route matched.
     let unrouted: RouteMetrics
 
@@ -63,6 +65,7 @@ final class GatewaySnapshot {
         )
         self.local = RouteMetrics(route: "_local", slot: slot)
         self.endpoints = settings.listeners.map { $0.serves.isEmpty ? nil : LocalEndpointTable(serving: $0.serves) }
+        self.bindsSessions = settings.routes.contains { $0.signIn?.tokens == .opaque }
         self.unrouted = RouteMetrics(route: "_none", slot: slot)
         self.parserLimits = ParserLimits(settings.http)
         var streamLimits = StreamLimits()

@@ -22,6 +22,8 @@ package final class Worker {
     let estimates: BudgetEstimates
     /// Judges native proofs.
     let proofs: ProofJudge
+    /// Signs apps in, for all dialects.
+    let signIn: SignInService
     private(set) lazy var pipeline = RequestPipeline(worker: self)
     private(set) var isDraining = false
     let date = DateField()
@@ -55,6 +57,7 @@ package final class Worker {
         self.loop = loop
         self.state = state
         self.proofs = proofs
+        self.signIn = SignInService(state: state, proofs: proofs)
         self.estimates = BudgetEstimates(
             loop: loop,
             workers: max(1, environment.listeners.first?.descriptors.count ?? 1)

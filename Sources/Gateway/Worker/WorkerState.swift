@@ -20,6 +20,9 @@ package final class WorkerState {
     package var runTokens: (any RunTokenLookup)?
     package let keyUses: KeyUseRecorder
     package let deviceKeys: DeviceKeyStore
+    package let challenges: ChallengeStore
+    package let caps: SignInCaps
+    package let sessions: SessionBindings
     package let peppers: PepperRing
     /// Our own signing keys and those of outside issuers.
     package let keys: KeyFollower
@@ -54,6 +57,9 @@ package final class WorkerState {
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
         deviceKeys = DeviceKeyStore(connection: connection)
         self.keys = keys(connection)
+        challenges = ChallengeStore(connection: connection)
+        caps = SignInCaps(connection: connection)
+        sessions = SessionBindings(connection: connection, peppers: peppers)
         feed = ChangeFeed(
             loop: loop,
             stream: stream,

@@ -46,6 +46,21 @@ package struct BoundSession: Sendable, Equatable {
     }
 }
 
+/// What a bound token may be used for.
+package enum BoundTokenUse: Sendable {
+    /// It is a session's own token.
+    case session
+    /// It renews a session and opens nothing else.
+    case refresh
+
+    fileprivate var purpose: SecretPurpose {
+        switch self {
+        case .session: .sessionToken
+        case .refresh: .refreshToken
+        }
+    }
+}
+
 /// Opaque session tokens by their keyed hash: the gateway knows what each is worth, and never the token itself.
 ///
 /// Isolated to the Reactor. Bound before the client sees the token; a key holds the app, so a token counts for one app
@@ -54,9 +69,13 @@ package struct BoundSession: Sendable, Equatable {
 package final class SessionBindings {
     private let connection: RedisConnection
     private let peppers: PepperRing
+    /// Sessions that were looked up, by the first of their keys; bounded, and forgotten at once when it is full.
+    private var known: [String: BoundSession] = [:]
+
+    private static let mostKnown = 16_384
 
     /// The longest token that is bound.
-    package static let mostBytes = 8_192
+    package nonisolated static let mostBytes = 8_192
 
     package init(connection: RedisConnection, peppers: PepperRing) {
         self.connection = connection
@@ -64,29 +83,56 @@ package final class SessionBindings {
     }
 
     /// Binds `token` until the session's expiry.
-    package func bind(_ token: String, to session: BoundSession, now: Int64) async throws(StoreError) {
+    package func bind(
+        _ token: String,
+        as use: BoundTokenUse = .session,
+        to session: BoundSession,
+        now: Int64
+    ) async throws(StoreError) {
         let lifetime = session.expiresAt - now
         guard lifetime > 0 else { return }
-        let hash = peppers.hash(Array(token.utf8).span, .sessionToken, createdAt: now)
+        let hash = peppers.hash(Array(token.utf8).span, use.purpose, createdAt: now)
         _ = try await connection.call([
             "SET", .text(Self.key(session.app, pepper: hash.pepper, hash: hash.hash)), .text(session.text), "PX",
             .number(Int(lifetime)),
         ])
     }
 
+    /// What a session token that was looked up before is bound to; a binding never changes, it only ends.
+    package func remembered(_ token: String, app: RecordID, now: Int64) -> BoundSession? {
+        if known.isEmpty || token.utf8.count > Self.mostBytes { return nil }
+        guard let key = keys(of: token, .session, app).first, let session = known[key] else { return nil }
+        if session.expiresAt > now { return session }
+        known[key] = nil
+        return nil
+    }
+
     /// What `token` is bound to for `app`; nil: nothing.
-    package func session(_ token: String, app: RecordID) async throws(StoreError) -> BoundSession? {
+    package func session(
+        _ token: String,
+        as use: BoundTokenUse = .session,
+        app: RecordID
+    ) async throws(StoreError) -> BoundSession? {
         guard token.utf8.count <= Self.mostBytes else { return nil }
-        let keys = peppers.hashes(Array(token.utf8).span, .sessionToken)
-            .map { RedisArgument.text(Self.key(app, pepper: $0.pepper, hash: $0.hash)) }
-        let reply = try await connection.call(["MGET"] + keys)
+        let keys = keys(of: token, use, app)
+        let reply = try await connection.call(["MGET"] + keys.map { .text($0) })
         guard let values = reply.elements else { throw .malformed("a bound session") }
         for value in values {
             guard let text = value.text else { continue }
             guard let session = BoundSession(text, app: app) else { throw .malformed("a bound session") }
+            if use == .session {
+                if known.count >= Self.mostKnown { known.removeAll(keepingCapacity: true) }
+                known[keys[0]] = session
+            }
             return session
         }
         return nil
+    }
+
+    /// The keys that may hold a token, by each pepper, newest first.
+    private func keys(of token: String, _ use: BoundTokenUse, _ app: RecordID) -> [String] {
+        peppers.hashes(Array(token.utf8).span, use.purpose)
+            .map { Self.key(app, pepper: $0.pepper, hash: $0.hash) }
     }
 
     private static func key(_ app: RecordID, pepper: String, hash: String) -> String {

@@ -44,14 +44,46 @@ enum SignInSection {
     static let guest = Setting("guest", ValueKind.requestPath, .optional, "Opens a guest session.")
     static let refresh = Setting("refresh", ValueKind.requestPath, .optional, "Renews a session.")
 
-    static let schema = SectionSchema("routes[].sign_in", [sendCode.row, verify.row, guest.row, refresh.row])
+    static let tokens = Setting(
+        "tokens",
+        ValueKind<SessionTokenForm>.choice,
+        .standard(.jwt),
+        "What `data.token` is: a JWT of an issuer of kind `session`, or opaque, and then bound by the gateway."
+    )
+    static let sessionLife = Setting(
+        "session_life",
+        .duration(.seconds(1)...(.seconds(31 * 86_400))),
+        .standard(.seconds(86_400)),
+        "How long an opaque session counts."
+    )
+    static let refreshLife = Setting(
+        "refresh_life",
+        .duration(.seconds(1)...(.seconds(366 * 86_400))),
+        .standard(.seconds(30 * 86_400)),
+        "How long `data.refresh_token` renews sessions."
+    )
+
+    static let schema = SectionSchema(
+        "routes[].sign_in",
+        [sendCode.row, verify.row, guest.row, refresh.row, tokens.row, sessionLife.row, refreshLife.row]
+    )
 
     static let kind = ValueKind<SignInSettings>.section(schema) { section in
-        SignInSettings(
-            sendCode: section.value(sendCode),
-            verify: section.value(verify),
-            guest: section.value(guest),
-            refresh: section.value(refresh)
+        let sendCode = section.value(sendCode)
+        let verify = section.value(verify)
+        let guest = section.value(guest)
+        let refresh = section.value(refresh)
+        let tokens = section.value(tokens)
+        let sessionLife = section.value(sessionLife)
+        guard let refreshLife = section.value(refreshLife), let tokens, let sessionLife else { return nil }
+        return SignInSettings(
+            sendCode: sendCode,
+            verify: verify,
+            guest: guest,
+            refresh: refresh,
+            tokens: tokens,
+            sessionLife: sessionLife,
+            refreshLife: refreshLife
         )
     }
 }

@@ -1,0 +1,196 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Attestation
+import Buffers
+import Credentials
+import HTTP
+import Store
+import Telemetry
+import Transport
+
+extension Exchange {
+    /// The head of an answer to a sign-in has come; true: it is held until the answer is complete.
+    func holdsAnswer() -> Bool {
+        guard let attempt = facts.signIn, let grant = attempt.grant else { return false }
+        guard (200..<300).contains(response.status) else {
+            // The upstream said no: the sign-in was not completed (OFF-113).
+            worker.signIn.giveBack(grant, facts.decision.text)
+            return false
+        }
+        guard attempt.readsAnswer else { return false }
+        guard response.isPlainJSON, response.status != 204 else {
+            noteUntouched(attempt, "not_json")
+            return false
+        }
+        if case .length(let length) = response.framing, length > UInt64(AnswerSplice.mostBytes) {
+            noteUntouched(attempt, "too_long")
+            return false
+        }
+        attempt.held = HeldAnswer()
+        return true
+    }
+
+    /// Part of a held answer; false: it has become too long, and what came so far goes out as it is.
+    func holdMore(_ bytes: Span<UInt8>, _ held: HeldAnswer) -> Bool {
+        guard !held.append(bytes) else { return true }
+        if let attempt = facts.signIn {
+            attempt.held = nil
+            noteUntouched(attempt, "too_long")
+        }
+        releaseHeld(held.bytes)
+        return false
+    }
+
+    /// The held answer is complete and the upstream let go: it is told the verdict, its tokens are bound, it goes out.
+    func finishHeld(_ held: HeldAnswer) {
+        guard let attempt = facts.signIn, let grant = attempt.grant else { return }
+        attempt.held = nil
+        guard let splice = AnswerSplice(held.bytes) else {
+            noteUntouched(attempt, "no_data")
+            releaseHeld(held.bytes)
+            return endHeld()
+        }
+        var body = held.bytes
+        if grant.isTold, let verdict = grant.verdict { body = splice.setting(attestation: verdict.json) }
+        let answer = spliced(body)
+        worker.metrics.signInsSpliced.increment()
+        let tokens = attempt.tokensToBind(in: splice, grant, now: worker.state.clock.now)
+        guard !tokens.isEmpty else { return respond(answer) }
+        let generation = generation
+        let sessions = worker.signIn.sessions
+        let now = worker.state.clock.now
+        Task { @Reactor in
+            var isBound = true
+            for token in tokens {
+                do throws(StoreError) {
+                    try await sessions.bind(token.text, as: token.use, to: token.session, now: now)
+                } catch {
+                    isBound = false
+                }
+            }
+            guard self.generation == generation, stage == .answering else { return }
+            // A token that nobody would know again must not reach the client.
+            if isBound { respond(answer) } else { _ = worker.pipeline.refuse(self, .stateAway) }
+        }
+    }
+
+    /// Fields of the request that the upstream does not get.
+    ///
+    /// An answer that is spliced must come without a content coding.
+    func withheldRequestFields(_ route: Route) -> KnownFieldSet {
+        facts.signIn?.readsAnswer == true ? route.withheldFields.union([.acceptEncoding]) : route.withheldFields
+    }
+
+    /// What the upstream learns of a sign-in: the app, how it was proved, and what that is worth.
+    func appendSignInFields(_ route: Route, to buffer: inout ByteBuffer) {
+        guard let attempt = facts.signIn, let grant = attempt.grant else { return }
+        if attempt.readsAnswer { buffer.append("Accept-Encoding: identity\r\n") }
+        guard facts.admission == nil else { return }
+        buffer.append(contentsOf: grant.app.upstreamFields(route.settings.dialect))
+        buffer.append("Sallyport-Credential: ")
+        buffer.append(utf8: grant.credential)
+        buffer.append("\r\n")
+        guard let verdict = grant.verdict else { return }
+        buffer.append("Sallyport-Trust: ")
+        buffer.append(utf8: verdict.trust.rawValue)
+        buffer.append("\r\nSallyport-Attestation: ")
+        buffer.append(utf8: verdict.status)
+        buffer.append("\r\n")
+        guard let reason = verdict.reason else { return }
+        buffer.append("Sallyport-Attestation-Reason: ")
+        buffer.append(utf8: reason.rawValue)
+        buffer.append("\r\n")
+    }
+
+    /// What we add to an answer that goes out as one of our own.
+    private var addedAnswerFields: [HeaderField] {
+        guard let route = facts.route else { return [] }
+        var fields: [HeaderField] = []
+        if let cors = route.settings.cors {
+            fields += facts.isOriginListed ? cors.answerFields(origin: request.text(of: .origin)) : [CORSPolicy.vary]
+        }
+        return fields + budgetFields + route.settings.responseHeaders.replaced
+    }
+
+    /// The upstream's head with another body behind it.
+    private func spliced(_ body: [UInt8]) -> LocalAnswer {
+        dropAnswerFields()
+        var fields = response.relayedFields(
+            skipping: response.fieldsNotRelayed.union(withheldAnswerFields).union([.contentLength, .date])
+        )
+        fields += addedAnswerFields
+        return LocalAnswer(status: response.status, fields: fields, body: body)
+    }
+
+    /// An answer that passes untouched is logged and counted: the client misses its verdict.
+    private func noteUntouched(_ attempt: SignInAttempt, _ reason: String) {
+        worker.metrics.signInsUntouched.increment()
+        worker.environment.log.warning(
+            "the answer of a sign-in passed untouched",
+            [
+                "route": facts.route?.settings.name ?? "", "endpoint": attempt.endpoint.rawValue, "reason": reason,
+                "decision": facts.decision.text,
+            ]
+        )
+    }
+}
+
+/// A token of a sign-in's answer, and what it is bound to.
+struct TokenToBind: Sendable {
+    let text: String
+    let use: BoundTokenUse
+    let session: BoundSession
+}
+
+extension SignInAttempt {
+    /// Whether tokens in the answer are bound, because the gateway could not read them later.
+    var binds: Bool {
+        endpoint.yieldsToken && (settings.tokens == .opaque || settings.refresh != nil)
+    }
+
+    /// Whether the answer is read before the client gets it.
+    var readsAnswer: Bool {
+        guard let grant, grant.verdict != nil else { return false }
+        return grant.isTold || binds
+    }
+
+    /// The tokens of an answer that have to be bound.
+    func tokensToBind(in splice: AnswerSplice, _ grant: SignInGrant, now: Int64) -> [TokenToBind] {
+        guard binds, let trust = grant.verdict?.trust else { return [] }
+        var tokens: [TokenToBind] = []
+        func add(_ name: String, _ use: BoundTokenUse, _ life: Duration) {
+            guard let text = splice.text(of: name), text.utf8.count <= SessionBindings.mostBytes else { return }
+            let session = BoundSession(
+                app: grant.app.recordID,
+                trust: trust,
+                issuedAt: grant.signedInAt,
+                expiresAt: now + life.components.seconds * 1_000
+            )
+            tokens.append(TokenToBind(text: text, use: use, session: session))
+        }
+        if settings.tokens == .opaque { add("token", .session, settings.sessionLife) }
+        if settings.refresh != nil { add("refresh_token", .refresh, settings.refreshLife) }
+        return tokens
+    }
+}
+
+extension ResponseHead {
+    /// Whether the body is JSON without a content coding.
+    fileprivate var isPlainJSON: Bool {
+        let coding = fields.first(.contentEncoding)?.text ?? ""
+        let type: String = fields.first(.contentType)?.text ?? ""
+        return MediaTypeCheck.isPlainJSON(contentType: type, contentEncoding: coding)
+    }
+
+    /// The fields that go on, names in lower case.
+    fileprivate func relayedFields(skipping skipped: KnownFieldSet) -> [HeaderField] {
+        var relayed: [HeaderField] = []
+        for index in 0..<fields.count where !fields.isDropped(at: index) && !skipped.contains(fields.field(at: index)) {
+            let name: String = fields.name(at: index).text
+            let value: String = fields.value(at: index).text
+            relayed.append(HeaderField(name: name.lowercased(), value: value))
+        }
+        return relayed
+    }
+}

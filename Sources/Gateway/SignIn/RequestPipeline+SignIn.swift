@@ -1,0 +1,251 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Attestation
+import Credentials
+import HTTP
+import Limits
+import Store
+import Telemetry
+import Transport
+
+extension RequestPipeline {
+    /// Asks whether a request to a sign-in path may speak for its app: by API key or allowed origin like any other, else
+    /// by what its body says (requirements 13.1).
+    func checkSignIn(_ exchange: Exchange, _ endpoint: SignInEndpoint, _ route: Route) -> Step {
+        guard let settings = route.settings.signIn else { return .proceed }
+        let judgement = CredentialTable.judge(
+            exchange.request.presentedCredentials,
+            access: route.signInAccess,
+            app: exchange.facts.lookup,
+            named: exchange.facts.naming,
+            dialect: route.settings.dialect,
+            peppers: worker.state.peppers,
+            now: worker.state.clock.now
+        )
+        exchange.facts.outcome = .admitted
+        switch judgement {
+        case .admitted(let admission):
+            admit(admission, exchange, route)
+            exchange.facts.signIn = SignInAttempt(endpoint, settings, stage: .granted(nil))
+        case .refused(let refusal) where exchange.facts.app != nil && refusal.isMendedByBody:
+            exchange.facts.signIn = SignInAttempt(endpoint, settings, stage: .undecided(fallback: refusal))
+        case .refused(let refusal):
+            return refuse(exchange, refusal)
+        case .open, .needsToken:
+            // The table was asked about a restricted route that takes no tokens.
+            preconditionFailure("a sign-in path was judged as something else")
+        }
+        return .proceed
+    }
+
+    /// Reads the body of a sign-in and judges what it says.
+    func judgeSignIn(_ exchange: Exchange) -> Step {
+        guard let attempt = exchange.facts.signIn else { return .proceed }
+        switch attempt.stage {
+        case .granted: return .proceed
+        case .judging: return .wait
+        case .refused(let refusal): return refuse(exchange, refusal)
+        case .undecided(let fallback):
+            guard let app = exchange.facts.app else { return refuse(exchange, fallback) }
+            if let step = gatherSignIn(exchange, app) { return step }
+            let body: SignInBody
+            do {
+                body = try SignInBody(reading: exchange.gatheredBody, for: attempt.endpoint)
+            } catch {
+                return refuse(exchange, .form(error, appID: app.appID))
+            }
+            // Open question 10: a browser on a site that is not listed is no device that cannot attest.
+            if body.attestation == nil, attempt.endpoint != .refresh, fallback.code == .originNotAllowed {
+                return refuse(exchange, fallback)
+            }
+            attempt.stage = .judging
+            judge(body, attempt, exchange, app, fallback)
+            return .wait
+        }
+    }
+
+    /// Takes the body into memory; nil when it is there.
+    private func gatherSignIn(_ exchange: Exchange, _ app: App) -> Step? {
+        guard !exchange.isGathering || !exchange.requestIsComplete else { return nil }
+        if exchange.isGathering { return .wait }
+        if case .length(let length) = exchange.request.framing, length > UInt64(SignInBody.mostBytes) {
+            return bodyTooLong(exchange, most: SignInBody.mostBytes)
+        }
+        let isPlain = MediaTypeCheck.isPlainJSON(
+            contentType: exchange.request.text(of: .contentType),
+            contentEncoding: exchange.request.text(of: .contentEncoding)
+        )
+        guard isPlain else { return refuse(exchange, .form(.mediaType, appID: app.appID)) }
+        if exchange.requestIsComplete { return nil }
+        exchange.gatherBody(atMost: SignInBody.mostBytes)
+        return .wait
+    }
+
+    private func judge(
+        _ body: SignInBody,
+        _ attempt: SignInAttempt,
+        _ exchange: Exchange,
+        _ app: App,
+        _ fallback: Refusal
+    ) {
+        let generation = exchange.generation
+        let context = SignInContext(
+            endpoint: attempt.endpoint,
+            app: app,
+            client: exchange.facts.client.network,
+            reservation: exchange.facts.decision.text,
+            minimumTrust: exchange.facts.route?.minimumTrust,
+            now: worker.state.clock.now
+        )
+        let service = worker.signIn
+        Task { @Reactor in
+            let stage = await service.stage(of: body, fallback, context)
+            guard exchange.generation == generation, exchange.stage == .judging else {
+                // The client has gone, and nothing was asked of the upstream.
+                if case .granted(let grant) = stage { service.giveBack(grant, context.reservation) }
+                return
+            }
+            attempt.stage = stage
+            advance(exchange)
+        }
+    }
+}
+
+extension Refusal {
+    /// Whether an attestation in the body would mend it.
+    fileprivate var isMendedByBody: Bool {
+        switch code {
+        case .originNotAllowed: true
+        case .appCredentialsRequired: missing == .attestation || missing == .nativeRegistration
+        default: false
+        }
+    }
+}
+
+/// What a sign-in is judged by, beside its body.
+struct SignInContext: Sendable {
+    let endpoint: SignInEndpoint
+    let app: App
+    let client: ClientNetwork
+    /// Names the reservation: the decision id.
+    let reservation: String
+    let minimumTrust: Trust?
+    let now: Int64
+
+    var policy: SignInPolicy { SignInPolicy(app, minimumTrust: minimumTrust, now: now) }
+}
+
+extension SignInService {
+    /// What becomes of a sign-in that only its body can let pass.
+    func stage(
+        of body: SignInBody,
+        _ fallback: Refusal,
+        _ context: SignInContext
+    ) async -> SignInAttempt.Stage {
+        do {
+            if context.endpoint == .refresh {
+                return try await renewal(by: body.refreshToken, fallback: fallback, context)
+            }
+            return try await settle(SignInDecision.first(body, at: context.endpoint, context.policy), body, context)
+        } catch {
+            return .refused(.stateAway)
+        }
+    }
+
+    private func settle(
+        _ decision: SignInDecision,
+        _ body: SignInBody,
+        _ context: SignInContext
+    ) async throws(SignInFailure) -> SignInAttempt.Stage {
+        switch decision {
+        case .refuse(let refusal): return .refused(refusal)
+        case .judge(let proof): return try await settle(judged(proof, body, context), body, context)
+        case .accept(let verdict, let caps): return try await reserve(caps, for: verdict, context)
+        }
+    }
+
+    private func judged(
+        _ proof: SignInProof,
+        _ body: SignInBody,
+        _ context: SignInContext
+    ) async throws(SignInFailure) -> SignInDecision {
+        let policy = context.policy
+        guard try await take(proof.challenge, for: context.app, in: .offlineid) else {
+            return .refuse(.attestationFailed(.challengeInvalid, on: proof.platform, policy))
+        }
+        let verdict = try await verdict(
+            on: proof.proof,
+            over: ProofBinding(challenge: proof.challenge, appID: context.app.appID.rawValue, purpose: .signIn),
+            for: context.app,
+            in: .offlineid,
+            now: context.now
+        )
+        guard let trust = verdict.trust else {
+            return .refuse(.attestationFailed(verdict.reason ?? .malformed, on: proof.platform, policy))
+        }
+        if trust == .degraded, !policy.allowsDegraded {
+            return .refuse(.attestationFailed(verdict.reason ?? .deviceCannotAttest, on: proof.platform, policy))
+        }
+        let counted = SignInVerdict(trust: trust, reason: verdict.reason)
+        return .proved(counted, body, at: context.endpoint, policy)
+    }
+
+    private func reserve(
+        _ caps: [SignInCap],
+        for verdict: SignInVerdict?,
+        _ context: SignInContext
+    ) async throws(SignInFailure) -> SignInAttempt.Stage {
+        let rules = caps.map { cap in
+            CapRule(
+                name: cap.rawValue,
+                limit: cap.limit,
+                network: cap == .degradedOfClient ? context.client : nil
+            )
+        }
+        if !rules.isEmpty {
+            let outcome: CapOutcome
+            do {
+                outcome = try await self.caps.reserve(context.reservation, under: rules, app: context.app.recordID)
+            } catch {
+                throw .away
+            }
+            if case .full(let index, let wait) = outcome {
+                return .refused(caps[index].refusal(retryAfter: wait, context.policy))
+            }
+        }
+        return .granted(
+            SignInGrant(
+                app: context.app,
+                verdict: verdict,
+                caps: rules,
+                signedInAt: context.now,
+                isRenewal: false
+            )
+        )
+    }
+
+    /// Gives back what was reserved for a sign-in that was not completed.
+    ///
+    /// Nobody waits for it: what does not arrive stays spent.
+    func giveBack(_ grant: SignInGrant?, _ reservation: String) {
+        guard let grant, !grant.caps.isEmpty else { return }
+        Task { @Reactor in
+            do throws(StoreError) {
+                try await caps.cancel(reservation, under: grant.caps, app: grant.app.recordID)
+            } catch {
+                // The hour takes it.
+            }
+        }
+    }
+}
+
+extension SignInProof {
+    /// The proof as the verifiers take it.
+    var proof: Proof {
+        switch self {
+        case .ios(_, let keyID, let assertion): .appleAssertion(keyID: keyID, object: assertion)
+        case .android(_, let chain): .androidKey(chain: chain)
+        }
+    }
+}

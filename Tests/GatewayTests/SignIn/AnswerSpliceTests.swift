@@ -1,0 +1,64 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Attestation
+import Credentials
+import Testing
+
+@testable import Gateway
+
+@Suite struct AnswerSpliceTests {
+    private let verdict = SignInVerdict(trust: .degraded, reason: .bootloaderUnlocked)
+    private static let object = #"{"status":"degraded","trust":"degraded","reason":"bootloader_unlocked"}"#
+
+    private func splice(_ text: String) -> String? {
+        AnswerSplice(Array(text.utf8)).map { String(decoding: $0.setting(attestation: verdict.json), as: UTF8.self) }
+    }
+
+    @Test(arguments: [
+        (#"{"message":"OK","data":{"token":"t"}}"#, #"{"message":"OK","data":{"token":"t","attestation":@}}"#),
+        (#"{"data":{}}"#, #"{"data":{"attestation":@}}"#),
+        (#"{"data":{ }}"#, #"{"data":{"attestation":@ }}"#),
+        (
+            "{ \"data\" : {\n  \"a\": [1, {\"b\": \"}\"}]\n} }",
+            "{ \"data\" : {\n  \"a\": [1, {\"b\": \"}\"}],\"attestation\":@\n} }"
+        ),
+        (
+            #"{"data":{"n":1.50e+3,"big":12345678901234567890},"x":[]}"#,
+            #"{"data":{"n":1.50e+3,"big":12345678901234567890,"attestation":@},"x":[]}"#
+        ),
+        (#"{"other":{"data":{}},"data":{"z":null}}"#, #"{"other":{"data":{}},"data":{"z":null,"attestation":@}}"#),
+        (#"{"d\u0061ta":{"q":"\"},{"}}"#, #"{"d\u0061ta":{"q":"\"},{","attestation":@}}"#),
+    ])
+    func `one member is added and every other byte stays`(_ before: String, _ after: String) {
+        #expect(splice(before) == after.replacing("@", with: Self.object))
+    }
+
+    @Test func `what the upstream claims about the attestation is replaced`() {
+        let before = #"{"data":{"attestation":{"status":"verified","trust":"hardware"},"token":"t"}}"#
+        #expect(splice(before) == #"{"data":{"attestation":\#(Self.object),"token":"t"}}"#)
+    }
+
+    @Test(arguments: [
+        "", "null", "[]", #"{"message":"OK"}"#, #"{"data":null}"#, #"{"data":[]}"#, #"{"data":{}} x"#, #"{"data":{}"#,
+        #"{"data":{},"data":{}}"#, #"{"data":{"a":1,"a":2}}"#, "{\"data\":{\"a\":\"\u{1}\"}}", #"{"data":{"a":01}}"#,
+    ])
+    func `what has no one object data is left alone`(_ text: String) {
+        #expect(splice(text) == nil)
+    }
+
+    @Test func `the token is found with its escapes resolved`() {
+        let splice = AnswerSplice(Array(#"{"data":{"user":{"token":"no"},"token":"a\/b\u0063"}}"#.utf8))
+        #expect(splice?.text(of: "token") == "a/bc")
+        #expect(AnswerSplice(Array(#"{"data":{"token":7}}"#.utf8))?.text(of: "token") == nil)
+        #expect(AnswerSplice(Array(#"{"data":{}}"#.utf8))?.text(of: "token") == nil)
+    }
+
+    @Test func `more than a mebibyte is left alone`() {
+        let filler = String(repeating: "a", count: AnswerSplice.mostBytes - 18)
+        let isSpliced = splice(#"{"data":{},"x":"\#(filler)"}"#) != nil
+        let isLongerSpliced = splice(#"{"data":{},"x":"\#(filler)a"}"#) != nil
+        #expect(isSpliced)
+        #expect(!isLongerSpliced)
+    }
+}
