@@ -47,5 +47,6 @@ package struct CertificateSettings: Sendable, Hashable {
 
 /// A protocol that ALPN may agree on.
 package enum ApplicationProtocol: String, Sendable, CaseIterable {
+    case http2 = "h2"
     case http11 = "http/1.1"
 }

@@ -25,7 +25,8 @@ package enum Defence: String, Sendable, CaseIterable {
     // Memory runs short.
     case memoryIdle = "memory_idle"
     case memoryRequest = "memory_request"
-    // Floods of HTTP/2 frames.
+    // Floods of HTTP/2 frames, and what is no HTTP/2.
+    case http2Protocol = "http2_protocol"
     case http2Resets = "http2_resets"
     case http2ProvokedResets = "http2_provoked_resets"
     case http2Settings = "http2_settings"

@@ -60,6 +60,18 @@ package enum GatewayMetrics {
         "sallyport_upstream_streams",
         "Requests under way on HTTP/2 connections to upstreams, by upstream."
     )
+    package static let http2Streams = Metric.gauge(
+        "sallyport_http2_streams",
+        "Streams of HTTP/2 clients that are open."
+    )
+    package static let http2Resets = Metric.counter(
+        "sallyport_http2_resets_total",
+        "Streams of HTTP/2 clients that were reset by either side, by cause."
+    )
+    package static let protocolRequests = Metric.counter(
+        "sallyport_http_protocol_requests_total",
+        "Requests by protocol (HTTP/1.0, HTTP/1.1, HTTP/2)."
+    )
     package static let upstreamRetries = Metric.counter("sallyport_upstream_retries_total", "Requests sent twice.")
     package static let redisUp = Metric.gauge("sallyport_redis_up", "Processes whose Redis connection is up.")
     package static let registryCache = Metric.counter(
@@ -147,7 +159,9 @@ package enum GatewayMetrics {
     package static let all: [Metric] = [
         requests, requestDuration, upstreamDuration, inFlight, receivedBytes, sentBytes, appRequests, decisions,
         rateLimit,
-        originRefusals, openConnections, connections, tlsHandshakes, parseErrors, upstreamConnections,
+        originRefusals, openConnections, connections, tlsHandshakes, parseErrors, http2Streams, http2Resets,
+        protocolRequests,
+        upstreamConnections,
         upstreamConnectionsTotal, upstreamStreams, upstreamRetries, redisUp,
         registryCache, signInAnswers, logDropped,
         trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,

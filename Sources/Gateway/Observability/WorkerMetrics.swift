@@ -18,6 +18,8 @@ package final class WorkerMetrics {
     package let handshakesFull: Counter
     package let handshakesResumed: Counter
     package let handshakesFailed: Counter
+    /// What depends on the protocol of client connections.
+    package let wire: ConnectionMetrics
     package let upstreamRetries: Counter
     package let redisUp: Gauge
     package let logDropped: Counter
@@ -64,6 +66,7 @@ package final class WorkerMetrics {
         self.handshakesFull = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"full\"")
         self.handshakesResumed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"resumed\"")
         self.handshakesFailed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"failed\"")
+        self.wire = ConnectionMetrics(slot: slot)
         self.upstreamRetries = slot.counter(GatewayMetrics.upstreamRetries)
         self.redisUp = slot.gauge(GatewayMetrics.redisUp)
         self.logDropped = slot.counter(GatewayMetrics.logDropped)

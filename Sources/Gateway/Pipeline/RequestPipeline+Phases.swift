@@ -13,6 +13,7 @@ extension RequestPipeline {
     func matchRoute(_ exchange: Exchange) -> Step {
         if worker.memory.level == .refusesRequests { return refuseForMemory(exchange) }
         if let port = exchange.facts.connection?.redirectPort { return redirect(exchange, to: port) }
+        guard exchange.isRightlyDirected else { return refuse(exchange, Refusal(.misdirectedRequest)) }
         let snapshot = worker.snapshot
         if let connection = exchange.facts.connection {
             exchange.facts.client = connection.peer

@@ -11,9 +11,14 @@ final class ClientConnectionFacts {
     let peerText: String
     /// Whether the peer is one of `client_address.trusted_proxies`: only then do its forwarding fields count.
     let isTrustedProxy: Bool
-    let isTLS: Bool
+    /// The place of the listener in the configuration.
+    let listener: Int
+    /// What chose the connection's certificate; nil in clear text.
+    let tls: TLSServerContext?
     /// What the TLS handshake agreed on, once it is done.
     var session: TLSSessionFacts?
+    /// The host that was last found to be served on this connection, as bytes.
+    var servedHost: [UInt8] = []
     /// Set on a listener that only redirects to https.
     let redirectPort: UInt16?
     /// The endpoints that the listener serves itself; nil: none.
@@ -21,17 +26,28 @@ final class ClientConnectionFacts {
     /// `X-Forwarded-For` and `-Proto` for the upstream when the peer is the client itself.
     let forwardedFields: [UInt8]
 
+    /// Whether the client's bytes are encrypted on their way to us.
+    var isTLS: Bool { tls != nil }
+
     /// The address of a connection without one: a Unix socket's peer.
     nonisolated static let nobody = IPAddress(v6High: 0, low: 0)
 
-    init(peer: IPAddress, isTrustedProxy: Bool, isTLS: Bool, redirectPort: UInt16?, endpoints: LocalEndpointTable?) {
+    init(
+        peer: IPAddress,
+        isTrustedProxy: Bool,
+        listener: Int,
+        tls: TLSServerContext?,
+        redirectPort: UInt16?,
+        endpoints: LocalEndpointTable?
+    ) {
         self.peer = peer
         self.peerText = peer.description
         self.isTrustedProxy = isTrustedProxy
-        self.isTLS = isTLS
+        self.listener = listener
+        self.tls = tls
         self.redirectPort = redirectPort
         self.endpoints = endpoints
-        let scheme = isTLS ? "https" : "http"
+        let scheme = tls != nil ? "https" : "http"
         self.forwardedFields = Array("X-Forwarded-For: \(peerText)\r\nX-Forwarded-Proto: \(scheme)\r\n".utf8)
     }
 }

@@ -13,6 +13,7 @@ extension Exchange {
         let now = worker.loop.now
         let total = Self.microseconds(now, since: facts.startedAt)
         metrics.inFlight.add(-1)
+        metrics.wire.countRequest(request.version)
         metrics.receivedBytes.increment(by: UInt64(facts.bytesIn))
         metrics.sentBytes.increment(by: UInt64(facts.bytesOut))
         let counters = facts.route?.metrics ?? (facts.local == nil ? worker.snapshot.unrouted : worker.snapshot.local)

@@ -11,7 +11,7 @@ import Transport
 /// Isolated to the Reactor. A pipelined request waits in the stream's inbound buffer until the exchange before it has
 /// ended; the stream stops reading by itself when that buffer is full.
 @Reactor
-final class HTTP1Downstream: StreamOwner, ClientSide {
+final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     enum State {
         /// Waits for the first byte of a request.
         case idle
@@ -54,8 +54,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
         self.body = BodyReader(limits: worker.snapshot.parserLimits)
         self.timer = LoopTimer(loop: worker.loop)
         timer.onFire = { [unowned self] in timerFired() }
-        // The stream has a deadline of its own for the handshake; the time for a head begins after it.
-        if !facts.isTLS { arm(times.header, .idleTimedOut) }
+        arm(times.header, .idleTimedOut)
     }
 
     var times: TimeoutSettings { worker.snapshot.settings.timeouts }
@@ -199,19 +198,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
     }
 
     func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
-        if facts.isTLS, facts.session == nil { worker.metrics.handshakesFailed.increment() }
-        if failure == .handshakeDeadlinePassed { worker.defences.note(.slowHandshake, client: facts.peerText) }
         if failure == .flushDeadlinePassed { worker.defences.note(.slowReader, client: facts.peerText) }
         fail(.closedEarly)
-    }
-
-    func streamSecured(_ stream: ByteStream, _ session: TLSSessionFacts) {
-        facts.session = session
-        if session.isResumed, !facts.isTrustedProxy {
-            worker.admission.handshakeResumed(facts.peer, worker.snapshot.settings.connections)
-        }
-        arm(times.header, .idleTimedOut)
-        (session.isResumed ? worker.metrics.handshakesResumed : worker.metrics.handshakesFull).increment()
     }
 
     private func fail(_ failure: ClientFailure) {
@@ -323,9 +311,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide {
 
     /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool {
-        guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0,
-            !facts.isTLS || facts.session != nil
-        else { return false }
+        guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0 else { return false }
         close()
         return true
     }

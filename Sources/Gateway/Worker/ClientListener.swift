@@ -73,13 +73,21 @@ final class ClientListener: ConnectionTaker {
         let facts = ClientConnectionFacts(
             peer: address,
             isTrustedProxy: isTrusted,
-            isTLS: tls != nil,
+            listener: index,
+            tls: tls,
             redirectPort: redirectPort,
             endpoints: snapshot.endpoints[index]
         )
         let stream = ByteStream(loop: worker.loop, accepted: connection, tls: tls, limits: snapshot.streamLimits)
-        let downstream = HTTP1Downstream(stream: stream, facts: facts, worker: worker)
-        worker.connectionOpened(downstream)
-        stream.start(owner: downstream)
+        if tls != nil {
+            start(stream, HandshakingConnection(stream: stream, facts: facts, worker: worker))
+        } else {
+            start(stream, HTTP1Downstream(stream: stream, facts: facts, worker: worker))
+        }
+    }
+
+    private func start(_ stream: ByteStream, _ connection: some ClientConnection & StreamOwner) {
+        worker.connectionOpened(connection)
+        stream.start(owner: connection)
     }
 }

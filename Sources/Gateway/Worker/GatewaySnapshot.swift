@@ -16,6 +16,8 @@ final class GatewaySnapshot {
     let routing: RoutingTable
     let pools: [UpstreamPool]
     let parserLimits: ParserLimits
+    /// What HTTP/2 clients are told and held to.
+    let http2: HTTP2Settings
     let trustedProxies: [AddressRange]
     /// The sizes and times of client streams.
     let streamLimits: StreamLimits
@@ -68,6 +70,9 @@ final class GatewaySnapshot {
         self.bindsSessions = settings.routes.contains { $0.signIn?.tokens == .opaque }
         self.unrouted = RouteMetrics(route: "_none", slot: slot)
         self.parserLimits = ParserLimits(settings.http)
+        var http2 = settings.http2
+        http2.heads = parserLimits
+        self.http2 = http2
         var streamLimits = StreamLimits()
         streamLimits.handshakeDeadline = settings.timeouts.handshake
         streamLimits.flushDeadline = settings.timeouts.idle
@@ -90,6 +95,14 @@ final class GatewaySnapshot {
     /// A preflight is matched by the method it asks about.
     func route(of exchange: Exchange) -> Route? {
         exchange.request.route(in: routing, isPreflight: exchange.isPreflight)
+    }
+
+    /// Whether a listener offers HTTP/2.
+    func servesHTTP2(_ listener: Int) -> Bool {
+        guard listener < settings.listeners.count, case .tls(let tls) = settings.listeners[listener].traffic else {
+            return false
+        }
+        return tls.protocols.contains(.http2)
     }
 
     /// Stops the pools that `successor` did not take over.

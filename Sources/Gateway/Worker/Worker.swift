@@ -30,12 +30,14 @@ package final class Worker {
     let defences: DefenceRecorder
     var admission = ConnectionAdmission()
     let memory: MemoryGuard
+    let http2 = HTTP2Recycling()
+    private(set) lazy var http2Turn = HTTP2Turn(loop: loop)
 
     private let resolver: Resolver
     private var tickets: TicketKeys
     private var decisions: DecisionSequence
     private var listeners: [ClientListener] = []
-    private(set) var connections: [ObjectIdentifier: HTTP1Downstream] = [:]
+    private(set) var connections: [ObjectIdentifier: any ClientConnection] = [:]
     private var free: [Exchange] = []
     /// Exchanges that ended this turn: callers up the stack may still look at them.
     private var ended: [Exchange] = []
@@ -168,6 +170,7 @@ package final class Worker {
         )
         snapshot.retire(after: new)
         snapshot = new
+        for connection in connections.values { connection.configurationChanged() }
         state.tokens.configure(configuration.tokens)
         watchMemory()
     }
@@ -183,13 +186,19 @@ package final class Worker {
 
     // MARK: Connections
 
-    func connectionOpened(_ connection: HTTP1Downstream) {
+    func connectionOpened(_ connection: any ClientConnection) {
         connections[ObjectIdentifier(connection)] = connection
         metrics.openConnections.add(1)
         metrics.connections.increment()
     }
 
-    func connectionClosed(_ connection: HTTP1Downstream) {
+    /// The handshake is done and the connection has its protocol.
+    func connectionSecured(_ handshake: any ClientConnection, as connection: any ClientConnection) {
+        connections[ObjectIdentifier(handshake)] = nil
+        connections[ObjectIdentifier(connection)] = connection
+    }
+
+    func connectionClosed(_ connection: any ClientConnection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         metrics.openConnections.add(-1)
         if connections.count == 0 { turnEnd.enlist() }

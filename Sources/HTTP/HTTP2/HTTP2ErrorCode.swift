@@ -23,4 +23,15 @@ package struct HTTP2ErrorCode: RawRepresentable, Sendable, Hashable {
     package static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
     /// The request needs HTTP/1.1.
     package static let http11Required = HTTP2ErrorCode(rawValue: 13)
+
+    /// The name of a registered code in lower case (RFC 9113 7).
+    package var name: String? {
+        rawValue < UInt32(Self.names.count) ? Self.names[Int(rawValue)] : nil
+    }
+
+    private static let names = [
+        "no_error", "protocol_error", "internal_error", "flow_control_error", "settings_timeout", "stream_closed",
+        "frame_size_error", "refused_stream", "cancel", "compression_error", "connect_error", "enhance_your_calm",
+        "inadequate_security", "http_1_1_required",
+    ]
 }

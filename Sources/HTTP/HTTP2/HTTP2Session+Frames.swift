@@ -260,6 +260,10 @@ extension HTTP2Session {
         }
     }
 
+    func goAwaySent(_ code: HTTP2ErrorCode) {
+        if code != .noError { errorSent = code }
+    }
+
     func goAwayReceived(lastStream: Int32, _ code: HTTP2ErrorCode) {
         tell(.goAway(lastStream: lastStream, code))
     }

@@ -19,6 +19,8 @@ package final class HTTP2Session {
     var budgets: HTTP2Budgets
     /// What the peer did too much of, once it did.
     package internal(set) var flood: HTTP2Flood?
+    /// Why we ended the connection, where it was for an error of the peer.
+    package internal(set) var errorSent: HTTP2ErrorCode?
     var streams: [Int32: HTTP2Stream] = [:]
     /// The stream looked up last: fields and data come in runs.
     var latest: HTTP2Stream?
@@ -134,6 +136,7 @@ package final class HTTP2Session {
     func open(_ id: Int32) -> HTTP2Stream {
         let stream = pool.take()
         stream.id = id
+        stream.request.version = .http2
         streams[id] = stream
         latest = stream
         return stream

@@ -15,6 +15,8 @@ package struct HTTP2Settings: Sendable, Equatable {
     package var linger: UInt64 = 2_000_000_000
     /// The bytes of such a body that are taken and thrown away.
     package var drain = 128 * 1024 * 1024
+    /// The nanoseconds of a peer's silence, streams being open, after which the owner asks for a sign of life.
+    package var ping: UInt64 = 30_000_000_000
     /// Limits of one header block.
     package var heads = ParserLimits()
     /// What the peer may cause before it is cut off.

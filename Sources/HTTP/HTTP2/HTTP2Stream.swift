@@ -61,6 +61,9 @@ package final class HTTP2Stream {
 
     init() {}
 
+    /// The bytes of the body that the peer's windows have let go.
+    package internal(set) var sentCount = 0
+
     /// The bytes handed over for sending that have not left yet.
     package var outboundCount: Int { outbound.count }
 
@@ -88,6 +91,7 @@ package final class HTTP2Stream {
         ignoresInbound = false
         uncredited = 0
         discarded = 0
+        sentCount = 0
         phase = .head
         violation = nil
         cookies.removeAll()

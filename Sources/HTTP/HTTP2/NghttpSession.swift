@@ -378,6 +378,8 @@ private func frameSent(
         if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { owner.endSent(stream: header.stream_id) }
     case NGHTTP2_RST_STREAM.rawValue:
         owner.resetSent(stream: header.stream_id, HTTP2ErrorCode(rawValue: unsafe frame.rst_stream.error_code))
+    case NGHTTP2_GOAWAY.rawValue:
+        owner.goAwaySent(HTTP2ErrorCode(rawValue: unsafe frame.goaway.error_code))
     default:
         break
     }
@@ -430,6 +432,7 @@ private func sendData(
     session.output.append(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: header, count: 9)))
     let isCutSmall = length < HTTP2Session.tinyFrame && stream.outbound.count > length
     stream.outbound.move(length, to: &session.output)
+    stream.sentCount &+= length
     if isCutSmall { owner.windowWasTiny() }
     owner.dataSent(stream)
     return 0

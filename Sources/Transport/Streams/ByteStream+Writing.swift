@@ -40,9 +40,12 @@ extension ByteStream {
         if isCongested { owesDrained = true }
     }
 
-    /// Sends what is written now instead of at the end of the turn, as far as the socket takes it.
+    /// Sends what is written now instead of at the end of the turn; `streamDrained` follows where the socket does not take
+    /// all of it.
     package func flushNow() {
-        if phase == .open { send() }
+        guard phase == .open else { return loop.atEndOfTurn(self) }
+        send()
+        if outboundCount > 0 { owesDrained = true }
     }
 
     /// Sends, then does what waited for the output to be gone.

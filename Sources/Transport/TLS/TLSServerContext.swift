@@ -93,6 +93,21 @@ package final class TLSServerContext {
         return fallback
     }
 
+    /// Whether a connection that asked for `serverName` may be asked for `host` (RFC 9110 7.4): its certificate is for that
+    /// name too, or is the one that the name would have been given.
+    package func serves(_ host: String, onConnectionTo serverName: String?) -> Bool {
+        let present = index(for: serverName)
+        if present == index(for: host) { return present != nil }
+        guard let present else { return false }
+        let host = host.lowercased()
+        return serverNames[present].names.contains { name in
+            guard name.hasPrefix("*."), let dot = host.firstIndex(of: "."), dot != host.startIndex else {
+                return name == host
+            }
+            return name.dropFirst() == host[dot...]
+        }
+    }
+
     /// Puts the right certificate in place; false refuses the name.
     func serverNameArrived(_ ssl: OpaquePointer) -> Bool {
         var name: String?

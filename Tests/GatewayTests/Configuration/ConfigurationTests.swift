@@ -159,7 +159,7 @@ import Testing
         ("path: /v1/", "path: /v1/../x", "a path that begins"),
         ("path: /v1/", "path: /v1/, methods: [get]", "method in capitals"),
         ("default: a.pem", "default: b.pem", "one of the certificates"),
-        ("default: a.pem", "default: a.pem, protocols: [h2]", "http/1.1"),
+        ("default: a.pem", "default: a.pem, protocols: [h3]", "one of h2, http/1.1"),
         ("http://127.0.0.1:9000]", "http://127.0.0.1:9000], tls: { verify: false }", "no endpoint is https"),
         ("http://127.0.0.1:9000]", "127.0.0.1:9000]", "http://host:port"),
         ("version: 1\n", "version: 1\nmetrics: { address: 127.0.0.1:8443 }\n", "used twice"),

@@ -38,12 +38,13 @@ import Transport
 
     @Test func `the other settings of HTTP2 are taken`() throws {
         let settings = try load(
-            "http2: { streams: 7, stream_window: 128KiB, connection_window: 512KiB, continuations: 3 }"
+            "http2: { streams: 7, stream_window: 128KiB, connection_window: 512KiB, continuations: 3, ping: 9s }"
         ).http2
         #expect(settings.concurrentStreams == 7)
         #expect(settings.streamWindow == 128 << 10)
         #expect(settings.connectionWindow == 512 << 10)
         #expect(settings.continuations == 3)
+        #expect(settings.ping == 9_000_000_000)
     }
 
     @Test func `rates, patience and memory are taken`() throws {

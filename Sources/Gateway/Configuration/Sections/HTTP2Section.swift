@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import HTTP
+import Transport
 
 /// The keys of `http2`.
 enum HTTP2Section {
@@ -29,6 +30,12 @@ enum HTTP2Section {
         .standard(HTTP2Settings().continuations),
         "CONTINUATION frames of one header block; honest ones need none or one."
     )
+    static let ping = Setting(
+        "ping",
+        .duration(.seconds(1)...(.seconds(3_600))),
+        .standard(.seconds(30)),
+        "A client with open streams that is silent this long gets a PING; as long again without a word, and it is cut off."
+    )
     static let resets = budget(
         "resets",
         \.resets,
@@ -54,7 +61,8 @@ enum HTTP2Section {
     static let schema = SectionSchema(
         "http2",
         [
-            streams.row, streamWindow.row, connectionWindow.row, continuations.row, resets.row, provokedResets.row,
+            streams.row, streamWindow.row, connectionWindow.row, continuations.row, ping.row, resets.row,
+            provokedResets.row,
             settings.row, pings.row, windowUpdates.row, tinyWindows.row, emptyFrames.row, otherFrames.row,
             largeHeaders.row,
         ]
@@ -74,7 +82,9 @@ enum HTTP2Section {
         let streamWindow = section.value(streamWindow)
         let connectionWindow = section.value(connectionWindow)
         let continuations = section.value(continuations)
-        guard let budgets = budgets(section), let streams, let streamWindow, let connectionWindow, let continuations
+        let ping = section.value(ping)
+        guard let budgets = budgets(section), let streams, let streamWindow, let connectionWindow, let continuations,
+            let ping
         else { return nil }
         if streamWindow > connectionWindow {
             section.report("stream_window is larger than connection_window, so it has no effect", at: "stream_window")
@@ -84,6 +94,7 @@ enum HTTP2Section {
         value.streamWindow = streamWindow.bytes
         value.connectionWindow = connectionWindow.bytes
         value.continuations = continuations
+        value.ping = UInt64(clamping: ping.nanosecondsClamped)
         value.budgets = budgets
         return value
     }

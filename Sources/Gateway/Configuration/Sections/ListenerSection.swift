@@ -104,7 +104,7 @@ enum TLSSection {
     static let protocols = Setting(
         "protocols",
         ValueKind<[ApplicationProtocol]>.list(of: .choice, atLeast: 1),
-        .standard([.http11]),
+        .standard([.http2, .http11]),
         "What ALPN may agree on, best first."
     )
     static let tickets = Setting(

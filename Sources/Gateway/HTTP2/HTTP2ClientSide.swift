@@ -1,0 +1,257 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import HTTP
+import Transport
+
+/// One stream of an HTTP/2 connection as the client side of an exchange.
+///
+/// Isolated to the Reactor and pooled. Belongs to its connection from the request's head to the stream's end, which may
+/// come after the exchange's.
+@Reactor
+final class HTTP2ClientSide: ClientSide {
+    private(set) var connection: HTTP2Downstream?
+    private(set) var stream: HTTP2Stream?
+    /// The request under way; nil once it is answered or given up.
+    private(set) var exchange: Exchange?
+    /// The place among the connection's sides.
+    var index = 0
+    /// Whether the exchange takes body bytes now.
+    private var wantsBody = false
+    private var isDelivering = false
+    /// Whether the exchange has been told of the end of the request.
+    private var bodyIsTold = false
+    private var reading = ProgressBudget()
+    private var writing = ProgressBudget()
+    /// When the client must have sent more of the body, or taken more of the answer.
+    private var readLimit = MonotonicInstant.distantFuture
+    private var writeLimit = MonotonicInstant.distantFuture
+    /// What the client had taken when `writeLimit` was looked at.
+    private var sentAtLimit = 0
+
+    /// Above this many bytes that the client's windows hold back, the exchange stops reading from the upstream.
+    private static let outboundHighWater = 128 << 10
+
+    init() {}
+
+    // MARK: Life
+
+    /// The head of a request is complete, or refused.
+    func begin(_ connection: HTTP2Downstream, _ stream: HTTP2Stream, _ violation: HTTPViolation?) {
+        self.connection = connection
+        self.stream = stream
+        stream.context = self
+        let worker = connection.worker
+        let exchange = worker.takeExchange()
+        swap(&exchange.request, &stream.request)
+        self.exchange = exchange
+        wantsBody = false
+        bodyIsTold = !exchange.request.framing.hasBody
+        reading.reset()
+        writing.reset()
+        readLimit = .distantFuture
+        writeLimit = .distantFuture
+        sentAtLimit = 0
+        if let violation {
+            exchange.beginRefused(violation, client: self, connection: connection.facts)
+        } else {
+            exchange.begin(client: self, connection: connection.facts)
+        }
+    }
+
+    /// The stream is over, or its connection is: whoever still waits for it hears so.
+    func end(_ failure: ClientFailure) {
+        let exchange = exchange
+        self.exchange = nil
+        exchange?.clientGone(failure)
+        stream?.context = nil
+        stream = nil
+        connection = nil
+    }
+
+    // MARK: The request's body
+
+    func readBody() {
+        if !wantsBody, !bodyIsTold, let connection {
+            readLimit = reading.wait(from: connection.worker.loop.now, connection.times)
+        }
+        wantsBody = true
+        deliverBody()
+    }
+
+    func pauseBody() {
+        wantsBody = false
+        readLimit = .distantFuture
+        if let connection { reading.pause(at: connection.worker.loop.now) }
+    }
+
+    /// Hands on what has come; the client may send as much again.
+    func deliverBody() {
+        guard !isDelivering, let stream, let connection else { return }
+        isDelivering = true
+        defer { isDelivering = false }
+        while wantsBody, let exchange, !stream.inbound.isEmpty {
+            // Taken out, because the exchange may end the stream while it looks at the bytes.
+            var bytes = ByteBuffer()
+            swap(&bytes, &stream.inbound)
+            let count = bytes.count
+            readLimit = reading.progressed(count, at: connection.worker.loop.now, connection.times)
+            bytes.withBytes { exchange.requestBodyReceived($0) }
+            bytes.removeAll()
+            swap(&bytes, &stream.inbound)
+            connection.session.credit(count, of: stream)
+            connection.outputAppended()
+        }
+        guard wantsBody, !bodyIsTold, let exchange, stream.isInboundEnded, stream.inbound.isEmpty else { return }
+        bodyIsTold = true
+        readLimit = .distantFuture
+        exchange.requestBodyEnded(trailers: stream.trailers)
+    }
+
+    // MARK: The answer
+
+    var isCongested: Bool { (stream?.outboundCount ?? 0) >= Self.outboundHighWater }
+
+    func sendContinue() {
+        guard let stream, let connection else { return }
+        let none = FieldTable()
+        connection.session.respondInterim(stream, status: 100, fields: none, skipping: [])
+        connection.outputAppended()
+    }
+
+    func sendInterim(_ exchange: Exchange) {
+        guard let stream, let connection else { return }
+        connection.session.respondInterim(
+            stream,
+            status: exchange.response.status,
+            fields: exchange.response.fields,
+            skipping: exchange.response.fieldsNotRelayed
+        )
+        connection.outputAppended()
+    }
+
+    func sendHead(_ exchange: Exchange) {
+        guard let stream, let connection else { return }
+        exchange.dropAnswerFields()
+        connection.lines.removeAll()
+        exchange.appendAnswerFields(to: &connection.lines)
+        connection.lines.withBytes { lines in
+            connection.session.respond(
+                stream,
+                status: exchange.response.status,
+                fields: exchange.response.fields,
+                skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
+                adding: lines,
+                hasBody: exchange.response.framing.hasBody
+            )
+        }
+        connection.outputAppended()
+    }
+
+    func sendBody(_ bytes: Span<UInt8>) {
+        guard let stream, let connection else { return }
+        connection.session.write(bytes, to: stream)
+        connection.outputAppended()
+    }
+
+    func sendEnd(_ exchange: Exchange, trailers: borrowing FieldTable) {
+        guard let stream, let connection else { return }
+        let withheld = KnownFieldSet.neverForwarded.union(exchange.withheldAnswerFields)
+        connection.session.end(stream, trailers: trailers, skipping: withheld)
+        answered()
+    }
+
+    func sendLocal(_ answer: LocalAnswer, for exchange: Exchange) {
+        guard let stream, let connection else { return }
+        let hasBody = !answer.body.isEmpty && exchange.request.method != .head
+        let worker = connection.worker
+        connection.lines.removeAll()
+        HeadWriter.appendField(
+            "Date",
+            worker.date.bytes(at: worker.loop.wallClockMilliseconds).span,
+            to: &connection.lines
+        )
+        for field in answer.fields {
+            connection.lines.append(utf8: field.name)
+            connection.lines.append(": ")
+            connection.lines.append(utf8: field.value)
+            connection.lines.append("\r\n")
+        }
+        if answer.status != 204 { HeadWriter.appendField("Content-Length", answer.body.count, to: &connection.lines) }
+        let none = FieldTable()
+        connection.lines.withBytes { lines in
+            connection.session.respond(
+                stream,
+                status: answer.status,
+                fields: none,
+                skipping: [],
+                adding: lines,
+                hasBody: hasBody
+            )
+        }
+        if hasBody {
+            connection.session.write(answer.body.span, to: stream)
+            connection.session.end(stream)
+        }
+        answered()
+    }
+
+    /// The rest of an upload that nobody wants is let run out for a while, then the stream is ended (RFC 9113 8.1).
+    private func answered() {
+        exchange = nil
+        wantsBody = false
+        guard let stream, let connection else { return }
+        connection.session.ignoreInbound(of: stream)
+        connection.outputAppended()
+    }
+
+    func sendRelayed(_ bytes: Span<UInt8>) {
+        // No request of HTTP/2 asks for a switch of protocols, so no upstream may answer with one.
+        abort()
+    }
+
+    func abort() {
+        exchange = nil
+        wantsBody = false
+        guard let stream, let connection else { return }
+        connection.session.reset(stream, .internalError)
+        connection.outputAppended()
+    }
+
+    // MARK: Time
+
+    /// Looks whether the client keeps its exchange waiting: for the rest of the request, or by taking nothing of the answer.
+    func check(now: MonotonicInstant) {
+        guard let stream, let connection else { return }
+        if now >= readLimit, let exchange {
+            connection.worker.defences.note(.slowBody, client: connection.facts.peerText)
+            pauseBody()
+            exchange.requestBodyFailed(.tooSlow)
+        } else if isReadTooSlowly(stream, connection, now) {
+            connection.worker.defences.note(.slowReader, client: connection.facts.peerText)
+            connection.session.reset(stream, .cancel)
+            let exchange = exchange
+            self.exchange = nil
+            exchange?.clientGone(.writeTimedOut)
+        }
+    }
+
+    /// What the client's windows hold back is due like what a socket does not take.
+    private func isReadTooSlowly(_ stream: HTTP2Stream, _ connection: HTTP2Downstream, _ now: MonotonicInstant) -> Bool
+    {
+        let taken = stream.sentCount - sentAtLimit
+        sentAtLimit = stream.sentCount
+        guard stream.outboundCount > 0 else {
+            writing.pause(at: now)
+            writeLimit = .distantFuture
+            return false
+        }
+        if writeLimit == .distantFuture {
+            writeLimit = writing.wait(from: now, connection.times)
+        } else if taken > 0 {
+            writeLimit = writing.progressed(taken, at: now, connection.times)
+        }
+        return now >= writeLimit
+    }
+}

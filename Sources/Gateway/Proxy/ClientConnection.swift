@@ -1,0 +1,23 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Transport
+
+/// A connection of a client, whatever protocol it speaks, as its worker sees it.
+@Reactor
+protocol ClientConnection: AnyObject {
+    var facts: ClientConnectionFacts { get }
+    /// Ends now what is idle, and what is busy after the exchanges under way.
+    func drain()
+    /// Closes a connection that waits for a request and owes nothing; false where it does not.
+    func closeIfIdle() -> Bool
+    /// A new configuration is in force; what it says of the connection itself may ask for a new one.
+    func configurationChanged()
+}
+
+extension ClientConnection {
+    func closeIfIdle() -> Bool { false }
+
+    /// Heads are read by the limits of the connection's beginning until it ends; requests are judged by the new set.
+    func configurationChanged() {}
+}

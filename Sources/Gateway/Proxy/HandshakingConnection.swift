@@ -1,0 +1,59 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Telemetry
+import Transport
+
+/// A TLS connection before its protocol is known: ALPN then decides who owns it.
+///
+/// Isolated to the Reactor; held by its stream and the worker until the handshake ends.
+@Reactor
+final class HandshakingConnection: StreamOwner, ClientConnection {
+    private let worker: Worker
+    private let stream: ByteStream
+    let facts: ClientConnectionFacts
+
+    init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
+        self.stream = stream
+        self.facts = facts
+        self.worker = worker
+    }
+
+    func streamSecured(_ stream: ByteStream, _ session: TLSSessionFacts) {
+        facts.session = session
+        if session.isResumed, !facts.isTrustedProxy {
+            worker.admission.handshakeResumed(facts.peer, worker.snapshot.settings.connections)
+        }
+        (session.isResumed ? worker.metrics.handshakesResumed : worker.metrics.handshakesFull).increment()
+        if session.applicationProtocol == ApplicationProtocol.http2.rawValue {
+            guard let downstream = HTTP2Downstream(stream: stream, facts: facts, worker: worker) else { return drain() }
+            hand(to: downstream)
+            downstream.greet()
+        } else {
+            hand(to: HTTP1Downstream(stream: stream, facts: facts, worker: worker))
+        }
+    }
+
+    private func hand(to downstream: some ClientConnection & StreamOwner) {
+        stream.owner = downstream
+        worker.connectionSecured(self, as: downstream)
+        if worker.isDraining { downstream.drain() }
+    }
+
+    func streamReceived(_ stream: ByteStream) {}
+
+    func streamEnded(_ stream: ByteStream) {
+        drain()
+    }
+
+    func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
+        worker.metrics.handshakesFailed.increment()
+        if failure == .handshakeDeadlinePassed { worker.defences.note(.slowHandshake, client: facts.peerText) }
+        worker.connectionClosed(self)
+    }
+
+    func drain() {
+        stream.close()
+        worker.connectionClosed(self)
+    }
+}
