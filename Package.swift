@@ -96,7 +96,10 @@ let package = Package(
         tests("Telemetry", ["Telemetry"]),
         tests("sallyport", ["sallyport"]),
         tests("Transport", ["Buffers", "Transport"]),
-        tests("Store", ["Buffers", "Credentials", "Crypto", "Encodings", "Limits", "Store", "Transport"]),
+        tests(
+            "Store",
+            ["Attestation", "Buffers", "Credentials", "Crypto", "Encodings", "Limits", "Store", "Transport"]
+        ),
         // What the fuzzers of the wire hold every input to, and a test that holds kept inputs to it.
         .target(
             name: "WireProperties",
