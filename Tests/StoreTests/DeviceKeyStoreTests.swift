@@ -34,7 +34,8 @@ import Transport
     private struct Unexpected: Error {}
 
     @Test @Reactor func `a key is its app's and its dialect's alone`() async throws {
-        let connection = try await RedisServer.launched().connected()
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
         let store = DeviceKeyStore(connection: connection)
         let key = try attested()
         #expect(try await store.register(key, of: app, in: .vouch, at: now))
@@ -47,7 +48,8 @@ import Transport
     }
 
     @Test @Reactor func `of fifty assertions with one counter one is taken, and none with a lower one`() async throws {
-        let connection = try await RedisServer.launched().connected()
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
         let store = DeviceKeyStore(connection: connection)
         let key = try attested()
         _ = try await store.register(key, of: app, in: .vouch, at: now)
@@ -66,7 +68,8 @@ import Transport
     }
 
     @Test @Reactor func `attesting a known key again neither sets its counter back nor unblocks it`() async throws {
-        let connection = try await RedisServer.launched().connected()
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
         let store = DeviceKeyStore(connection: connection)
         let key = try attested()
         _ = try await store.register(key, of: app, in: .appengine, at: now)
@@ -85,7 +88,8 @@ import Transport
     }
 
     @Test @Reactor func `a lab's word never replaces a vendor's`() async throws {
-        let connection = try await RedisServer.launched().connected()
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
         let store = DeviceKeyStore(connection: connection)
         let lab = try attested(.lab)
         _ = try await store.register(lab, of: app, in: .vouch, at: now)
