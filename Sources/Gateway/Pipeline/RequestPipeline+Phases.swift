@@ -48,9 +48,7 @@ extension RequestPipeline {
         if case .length(let length) = exchange.request.framing, length > UInt64(route.settings.body.bytes) {
             return refuse(exchange, route.bodyTooLarge)
         }
-        if exchange.request.upgrade == .webSocket, !route.settings.allowsWebSocket {
-            return refuse(exchange, Refusal(.badRequest, reason: "websocket_not_allowed"))
-        }
+        if exchange.request.upgrade == .webSocket, let step = checkWebSocket(exchange, route) { return step }
         return .proceed
     }
 

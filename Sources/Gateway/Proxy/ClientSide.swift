@@ -29,6 +29,13 @@ protocol ClientSide: AnyObject {
     func sendLocal(_ answer: LocalAnswer, for exchange: Exchange)
     /// Passes bytes on as they are after a switch of protocols.
     func sendRelayed(_ bytes: Span<UInt8>)
+    /// The upstream's side of a relay has ended: what it sent still goes out, and the client may still send.
+    func finishRelay()
     /// Gives the answer up half-way: the client must not take what it has for the whole.
     func abort()
+}
+
+extension ClientSide {
+    /// Only HTTP/1.1 switches protocols.
+    func finishRelay() {}
 }

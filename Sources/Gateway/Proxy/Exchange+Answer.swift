@@ -36,6 +36,14 @@ extension Exchange {
         if !route.addedAnswerFields.isEmpty { buffer.append(contentsOf: route.addedAnswerFields) }
     }
 
+    /// Chooses the marker where the upstream chose none of the sub-protocols that were left.
+    func appendSubprotocol(to buffer: inout ByteBuffer) {
+        guard facts.offeredToken, !response.fields.contains(.secWebSocketProtocol) else { return }
+        buffer.append("Sec-WebSocket-Protocol: ")
+        buffer.append(SubprotocolToken.marker)
+        buffer.append("\r\n")
+    }
+
     /// A page on a listed origin may read the answer; any other answer only tells caches that it could differ.
     private func appendCORSFields(_ route: Route, to buffer: inout ByteBuffer) {
         guard facts.isOriginListed else { return buffer.append("Vary: Origin\r\n") }

@@ -60,6 +60,14 @@ final class Exchange {
     private var replay = RequestReplay()
     private(set) var triedEndpoint: UpstreamEndpoint?
 
+    /// The side of a relay that has ended first.
+    private var relayEnd: RelaySide?
+
+    /// The two ends of a relay.
+    enum RelaySide {
+        case client, upstream
+    }
+
     /// What became of the request's windows.
     enum Budget {
         case unspent
@@ -102,6 +110,9 @@ final class Exchange {
     func forward() {
         stage = .leasing
         facts.forwardedAt = worker.loop.now
+        if request.fields.contains(.grpcTimeout), let limit = request.grpcTimeout {
+            facts.deadline = min(facts.deadline ?? .distantFuture, facts.startedAt.advanced(by: limit))
+        }
         lease(fresh: false)
     }
 
@@ -210,6 +221,22 @@ final class Exchange {
         guard let upstream else { return }
         upstream.sendRelayed(bytes)
         if upstream.isCongested { client?.pauseBody() }
+    }
+
+    /// One side of a relay has sent all it has; the relay ends with the other.
+    func relayEnded(by side: RelaySide) {
+        guard stage == .relaying else { return }
+        guard relayEnd == nil || relayEnd == side else {
+            upstream?.endRelay()
+            upstream = nil
+            client?.abort()
+            return finish()
+        }
+        relayEnd = side
+        switch side {
+        case .client: upstream?.finishRelay()
+        case .upstream: client?.finishRelay()
+        }
     }
 
     // MARK: The upstream's side
@@ -324,7 +351,11 @@ final class Exchange {
         case .answering:
             facts.upstreamFailure = failure
             facts.outcome = .failed
-            client?.abort()
+            if request.isGRPC, response.endsWithGRPCTrailers {
+                client?.sendEnd(self, trailers: GRPCEnding.trailers(for: failure))
+            } else {
+                client?.abort()
+            }
             finish()
         case .relaying:
             // Either side may end a relay; only a timeout is a fault.
@@ -374,6 +405,7 @@ final class Exchange {
         upstream = nil
         triedEndpoint = nil
         attempts = 0
+        relayEnd = nil
         replay.reset()
         requestIsComplete = false
         gathered = nil

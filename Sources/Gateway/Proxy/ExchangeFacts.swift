@@ -40,6 +40,8 @@ struct ExchangeFacts {
     var signIn: SignInAttempt?
     /// Whether the request's `Origin` is listed by the app it speaks for: such a page may read the answer.
     var isOriginListed = false
+    /// Whether the token came as a WebSocket sub-protocol: browsers then want one to be chosen.
+    var offeredToken = false
     /// Whether the windows were counted: the answer then says what is left.
     var hasBudget = false
 

@@ -69,6 +69,7 @@ extension HTTP1Downstream {
             to: &stream.outbound
         )
         exchange.appendAnswerFields(to: &stream.outbound)
+        exchange.appendSubprotocol(to: &stream.outbound)
         stream.outbound.append("Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
         stream.outboundAppended()
         becomeRelay()
@@ -112,6 +113,11 @@ extension HTTP1Downstream {
         )
         stream.outboundAppended()
         answerWritten()
+    }
+
+    func finishRelay() {
+        guard state == .relaying else { return }
+        stream.closeWrite()
     }
 
     func abort() {

@@ -192,8 +192,10 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         case .exchanging where body.isComplete:
             // A client may close its writing half and wait for the answer.
             closesAfterAnswer = true
-        case .exchanging, .relaying:
+        case .exchanging:
             fail(.closedEarly)
+        case .relaying:
+            exchange?.relayEnded(by: .client)
         }
     }
 

@@ -164,7 +164,12 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         close()
     }
 
-    /// The client's side of a relay has ended: what it sent still goes out.
+    func finishRelay() {
+        guard state == .relaying else { return }
+        stream?.closeWrite()
+    }
+
+    /// The relay has ended: what the client sent still goes out.
     func endRelay() {
         guard state != .closed else { return }
         exchange = nil
@@ -193,7 +198,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
             answerEnded()
         case .relaying:
             // The peer is done; what it sent has been passed on.
-            closed(.closedEarly)
+            exchange?.relayEnded(by: .upstream)
         case .connecting, .idle, .awaitingHead, .readingBody:
             closed(.closedEarly)
         case .closed:

@@ -31,6 +31,8 @@ protocol UpstreamSide: AnyObject {
     func release()
     /// The exchange has no more use for the answer.
     func abandon()
-    /// The client's side of a relay has ended: what it sent still goes out.
+    /// The client's side of a relay has ended: what it sent still goes out, and the upstream may still send.
+    func finishRelay()
+    /// Both sides of a relay have ended, or the client is gone: what it sent still goes out.
     func endRelay()
 }

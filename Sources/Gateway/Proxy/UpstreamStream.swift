@@ -164,6 +164,8 @@ final class UpstreamStream: UpstreamSide {
 
     func abandon() { letGo() }
 
+    func finishRelay() {}
+
     func endRelay() { letGo() }
 
     private func letGo() {

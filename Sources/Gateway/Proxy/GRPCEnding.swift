@@ -1,0 +1,66 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import HTTP
+
+/// How gRPC callers learn that an answer under way has failed: by trailers, as they learn everything else.
+enum GRPCEnding {
+    /// The gRPC status of a failure, resets as the protocol's table maps them.
+    static func status(of failure: UpstreamFailure) -> Int {
+        switch failure {
+        case .firstByteTimedOut, .idleTimedOut, .totalTimedOut, .connectTimedOut: 4
+        case .streamReset(.refusedStream): 14
+        case .streamReset(.cancel): 1
+        case .streamReset(.enhanceYourCalm): 8
+        case .streamReset, .invalidResponse: 13
+        case .nameNotResolved, .poolExhausted, .connectRefused, .connectFailed, .certificate, .closedEarly,
+            .protocolRefused:
+            14
+        }
+    }
+
+    /// The trailers that end the answer.
+    static func trailers(for failure: UpstreamFailure) -> FieldTable {
+        var trailers = FieldTable()
+        trailers.append(name: "grpc-status".utf8.span, value: "\(status(of: failure))".utf8.span)
+        let message = GRPCAnswer.percentEncoded("upstream: \(failure.reason)")
+        trailers.append(name: "grpc-message".utf8.span, value: message.utf8.span)
+        return trailers
+    }
+}
+
+extension RequestHead {
+    /// Whether the request is a gRPC call.
+    var isGRPC: Bool {
+        guard let type = fields.first(.contentType) else { return false }
+        return type.starts("application/grpc")
+    }
+
+    /// What `grpc-timeout` allows a call: at most eight digits and a unit (gRPC over HTTP/2, "Requests").
+    var grpcTimeout: Duration? {
+        guard isGRPC, let value = fields.first(.grpcTimeout), value.count > 1, value.count < 10 else { return nil }
+        var number: Int64 = 0
+        for index in 0..<value.count - 1 {
+            guard value[index] >= 0x30, value[index] <= 0x39 else { return nil }
+            number = number * 10 + Int64(value[index] - 0x30)
+        }
+        switch value[value.count - 1] {
+        case UInt8(ascii: "H"): return .seconds(number * 3600)
+        case UInt8(ascii: "M"): return .seconds(number * 60)
+        case UInt8(ascii: "S"): return .seconds(number)
+        case UInt8(ascii: "m"): return .milliseconds(number)
+        case UInt8(ascii: "u"): return .microseconds(number)
+        case UInt8(ascii: "n"): return .nanoseconds(number)
+        default: return nil
+        }
+    }
+}
+
+extension ResponseHead {
+    /// Whether the answer is one to a gRPC call and ends with trailers.
+    var endsWithGRPCTrailers: Bool {
+        guard framing == .chunked, let type = fields.first(.contentType) else { return false }
+        return type.starts("application/grpc")
+    }
+}
