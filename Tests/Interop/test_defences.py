@@ -1,8 +1,9 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Defences that do not depend on the protocol: rates by address, clients that trickle, memory. Each has a metric and a line."""
+import re
 import socket
-import threading
+import ssl
 import time
 
 import pytest
@@ -52,7 +53,6 @@ def test_full_handshakes_of_one_address_are_bounded_and_resumed_ones_are_free(li
     served = [opens(limited.port, "127.0.0.31", tls=True) for _ in range(12)]
     assert all(served[:5]) and not all(served[5:])
     assert count(limited, "handshake_rate") >= 1 and is_named(limited, "handshake_rate")
-    import ssl
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     session, resumed = None, 0
@@ -159,9 +159,9 @@ def test_silence_in_every_phase_has_its_name(impatient):
 def test_one_line_a_second_is_written_however_many_are_met(impatient):
     clients = [impatient.wire() for _ in range(200)]
     assert all(c.is_closed(5) for c in clients)
+    time.sleep(1.5)
     lines = [line for line in impatient.output().splitlines() if "defence=silent_connection" in line]
     assert len(lines) < 20
-    import re
     assert sum(int(re.search(r"cases=(\d+)", line)[1]) for line in lines) >= 200
 
 
@@ -170,17 +170,15 @@ def test_memory_is_shed_before_the_budget_is_spent(make):
     """Answers that nobody reads fill the gateway's buffers; load is shed in its order and everything comes back."""
     def script(connection, _):
         while connection.request():
-            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n" + bytes(400000))
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n" + bytes(9000000))
 
     server = Scripted(script)
     gateway = make([route("all", "/", access="open")], {"api": {"endpoints": ["http://127.0.0.1:%d" % server.port]}}, workers=1,
                    memory={"per_worker": "64MiB"}, timeouts={"idle": "8s"}, connections={"rate": "9999 + 999/s", "handshakes": "9999 + 999/s"})
     idle = [gateway.wire() for _ in range(50)]
-    kept = gateway.wire()
-    assert kept.exchange(target="/x").status == 200
     worker = gateway.workers()[0]
-    held, refused, most = [], 0, 0
-    for number in range(700):
+    held, most = [], 0
+    for number in range(500):
         raw = socket.socket()
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         raw.settimeout(5)
@@ -188,25 +186,24 @@ def test_memory_is_shed_before_the_budget_is_spent(make):
             raw.connect(("127.0.0.1", gateway.clear_port))
             raw.sendall(b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
         except OSError:
-            refused += 1
+            pass
         held.append(raw)
-        if number % 20 == 0:
+        if number % 10 == 0:
             time.sleep(0.05)
-            most = max(most, binary.memory([worker]))
-    time.sleep(1)
-    names = ("memory_idle", "memory_connection")
-    assert all(count(gateway, name) > 0 and is_named(gateway, name) for name in names), gateway.output()[-2000:]
-    assert most < 80 << 10, "%d KiB resident" % most
+            most = max(most, binary.memory([worker], "Anonymous"))
+    time.sleep(1.2)
+    for name in ("memory_idle", "memory_connection"):
+        assert count(gateway, name) > 0 and is_named(gateway, name), gateway.output()[-2000:]
+    assert gateway.metrics()["sallyport_memory_shedding"] == 1
+    assert most <= 64 << 10, "%d KiB" % most
     assert gateway.workers() == [worker]
-    assert any(c.is_closed(0.2) for c in idle), "idle connections went first"
-    # Requests that still come by open connections are told when to come again.
-    statuses = []
-    for raw in held[:3]:
-        raw.close()
+    assert sum(c.is_closed(0.05) for c in idle) > 40, "idle connections went first"
     for raw in held:
         raw.close()
     deadline = time.monotonic() + 15
     while gateway.metrics()["sallyport_memory_shedding"] and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert gateway.get("/x").status == 200, statuses
+    assert gateway.get("/x", timeout=20).status == 200
+    assert "memory_eases" in gateway.output()
     server.stop()
+

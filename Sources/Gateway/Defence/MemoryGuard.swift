@@ -13,7 +13,7 @@ package final class MemoryGuard {
     /// What is done at present; each level does what those below it do.
     package enum Level: Int, Comparable, Sendable {
         case calm
-        /// From three quarters of the budget: connections that carry nothing are closed.
+        /// From three quarters of the budget: connections that carry nothing are closed, and less is buffered for the others.
         case closesIdle
         /// From 85 hundredths: no new connection is taken.
         case refusesConnections
@@ -101,6 +101,7 @@ package final class MemoryGuard {
         ]
         if next > level { log.warning("memory_short", fields) } else { log.info("memory_eases", fields) }
         shedding.set(next > .calm ? 1 : 0)
+        loop.isMemoryShort = next > .calm
         level = next
     }
 }

@@ -12,6 +12,8 @@ import Glibc
 package final class EventLoop {
     /// The time at which this turn's events were fetched.
     package private(set) var now: MonotonicInstant
+    /// While it is set, streams count as congested from their low-water mark on.
+    package var isMemoryShort = false
     let executor: LoopExecutor
     let timers = TimerWheel()
 

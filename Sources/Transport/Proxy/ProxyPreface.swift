@@ -9,7 +9,7 @@ import Glibc
 @Reactor
 @safe
 package final class ProxyPreface: EventSource {
-    /// What is given on: the connection with the address the header names, or why there is none (it is closed then).
+    /// What is given on: the connection with the address the header names, or why there is none (it is closed next).
     package typealias Outcome = Result<AcceptedConnection, ProxyFailure>
 
     private let peer: SocketAddress
@@ -82,8 +82,10 @@ package final class ProxyPreface: EventSource {
         self.done = nil
         timer.cancel()
         loop.deregister(self)
-        if case .failure = outcome { close(descriptor) }
-        descriptor = -1
+        let descriptor = descriptor
+        self.descriptor = -1
+        // What is counted is counted before the peer can see the end.
         done(outcome)
+        if case .failure = outcome { close(descriptor) }
     }
 }

@@ -10,7 +10,9 @@ extension ByteStream {
     package var outboundCount: Int { outbound.count &+ wire.count }
 
     /// Whether the owner should stop producing until `streamDrained`, which will come.
-    package var isCongested: Bool { outboundCount >= limits.outboundHighWater }
+    package var isCongested: Bool {
+        outboundCount >= (loop.isMemoryShort ? limits.outboundLowWater : limits.outboundHighWater)
+    }
 
     /// Appends a copy of `bytes`, sent at the end of the turn; dropped on a closed stream.
     @inline(__always)
