@@ -8,6 +8,7 @@ import pytest
 
 import certificates
 import gateway as binary
+import rows
 import upstreams
 
 LONG = os.environ.get("SALLYPORT_TEST_LONG") == "1"
@@ -22,6 +23,14 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("long") and not LONG:
             item.add_marker(pytest.mark.skip(reason="SALLYPORT_TEST_LONG=1 runs it"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The requirement rows that were seen on the wire, as one table."""
+    if rows.SEEN and os.environ.get("SALLYPORT_ROWS"):
+        pathlib.Path(os.environ["SALLYPORT_ROWS"]).write_text("\n".join(rows.table()) + "\n")
+    if rows.SEEN:
+        terminalreporter.write_line(rows.table()[-1])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -221,9 +221,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
 
     def judged(self):
         """What the gateway says of the app: only it can set these fields, because nothing else reaches this port."""
-        attested = self.headers.get("Sallyport-Trust")
-        return (self.headers.get("Sallyport-App"),
-                "attestation" if attested else self.headers.get("Sallyport-Credential"), attested)
+        return tuple(self.headers.get("Sallyport-" + name) for name in ("App", "Credential", "Trust"))
 
     def signed_in(self, people, user):
         token, refresh = people.session(user, *self.judged(), people.options.audience)
