@@ -323,7 +323,8 @@ def self_test():
         renewal = answer["data"]["refresh_token"]
         assert post(url, "/auth/refresh", {"refresh_token": renewal})[0] == 200
         assert post(url, "/auth/refresh", {"refresh_token": renewal})[0] == 401, "a refresh token works once"
-        status, guest = post(url, "/auth/guest", {}, {"Sallyport-App": "app_1", "Sallyport-Trust": "hardware"})
+        status, guest = post(url, "/auth/guest", {}, {"Sallyport-App": "app_1", "Sallyport-Credential": "attestation",
+                                                              "Sallyport-Trust": "hardware"})
         assert status == 200 and guest["data"]["user"]["email"] is None
         if mode == "jwt":
             part = guest["data"]["token"].split(".")[1]
