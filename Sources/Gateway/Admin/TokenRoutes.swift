@@ -31,11 +31,12 @@ extension AdminRoutes {
             throw .conflict("app_closed", "tokens of an app that is disabled or revoked are refused")
         }
         let settings = configuration().tokens
-        // Whole seconds, and not before a watermark that was set this second.
-        let issued = now() / 1_000 * 1_000
+        let moment = now()
+        // As it is written into the token: whole seconds.
+        let issued = moment / 1_000 * 1_000
         guard
-            let signer = keyring.own?.signer(issuer: settings.issuer, algorithm: settings.algorithm.token, now: issued)
-                ?? keyring.own?.signer(issuer: settings.issuer, now: issued)
+            let signer = keyring.own?.signer(issuer: settings.issuer, algorithm: settings.algorithm.token, now: moment)
+                ?? keyring.own?.signer(issuer: settings.issuer, now: moment)
         else { throw .conflict("keys_unusable", keyring.problem ?? "there is no signing key yet; try again") }
         let token = wish.token(
             id: NewNames.tokenID(),

@@ -262,9 +262,13 @@ package final class KeyFollower {
 extension KeyFollower: ChangeSubscriber {
     package func apply(_ change: RegistryNotice) -> Bool {
         switch change.kind {
-        case .signing, .keyring: true
-        case .issuer: settings.contains { $0.name == change.id }
-        case .app, .organization, .revocation: false
+        case .signing: return true
+        case .keyring:
+            // At once, before the change is acknowledged: a key hashed with the next pepper may come right after it.
+            readMaterial()
+            return true
+        case .issuer: return settings.contains { $0.name == change.id }
+        case .app, .organization, .revocation: return false
         }
     }
 

@@ -25,6 +25,8 @@ final class KeyringKeeper {
     let node: String
     let now: () -> Int64
     private(set) var material: KeyMaterial
+    /// The key files as they were read last: an operator may bring the next key to this node.
+    private var version: [FileVersion?]
     private(set) var keyring = KeyringDocument()
     private(set) var own: SigningKeyRing?
     private let peppers: PepperRing
@@ -54,6 +56,7 @@ final class KeyringKeeper {
         self.registry = registry
         self.source = source
         self.material = material
+        self.version = source.version
         self.peppers = peppers
         self.node = node
         self.algorithm = algorithm
@@ -90,6 +93,7 @@ final class KeyringKeeper {
     }
 
     private func check() async throws(RegistryError) -> String? {
+        if source.version != version { readMaterial() }
         nodes = try await registry.announce(held)
         try await takeKeyring(try await settledKeyring())
         if let missing = missingKeys() { return missing }
@@ -148,6 +152,7 @@ final class KeyringKeeper {
     /// Reads the keys at rest again, and hashes with the pepper in use.
     func readMaterial() {
         do {
+            version = source.version
             material = try source.load()
             try peppers.replace(material.peppers(current: keyring.pepper))
         } catch let fault as ProcessFault {

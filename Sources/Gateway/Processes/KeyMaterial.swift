@@ -15,6 +15,9 @@ package struct KeySource: Sendable {
         self.secrets = secrets
     }
 
+    /// What changes when the files of the state directory do.
+    var version: [FileVersion?] { [Files.version(paths.pepper), Files.version(paths.sealing)] }
+
     /// Reads them; the files may hold more keys than at the last look, the configured ones change with a restart.
     package func load() throws(ProcessFault) -> KeyMaterial { try KeyMaterial.load(paths, secrets) }
 }

@@ -1,0 +1,286 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""Confirmed means refused on the next request, by every worker of every node."""
+import datetime
+import itertools
+import json
+import os
+import signal
+import statistics
+import threading
+import time
+
+import pytest
+
+import nodes
+from conftest import LONG, route, url
+
+KINDS = ["origin", "api_key", "app_token", "server_token", "session_token"]
+ACCESS = {"organizations": ["acme"], "credentials": KINDS}
+TRIALS = 1000 if LONG else 60
+SERVE_STALE = 6
+
+
+@pytest.fixture(scope="module")
+def stand(site, nginx):
+    (nginx.files / "v1").mkdir(exist_ok=True)
+    (nginx.files / "v1" / "x").write_text("ok")
+    made = nodes.Nodes(site, [route("api", "/v1/", access=ACCESS)], {"api": {"endpoints": [url(nginx)]}},
+                       state={"serve_stale": "%ds" % SERVE_STALE})
+    made.one.create_organization()
+    yield made
+    made.remove()
+
+
+def new_app(node, number, **more):
+    return node.admin("POST", "/apps", {"name": "app %d" % number, "organization": "acme", **more})["app_id"]
+
+
+def mint(node, app, **wish):
+    return node.admin("POST", "/apps/%s/tokens" % app, wish)
+
+
+def bearer(token, app):
+    return {"Authorization": "Bearer " + token, "X-App-Id": app}
+
+
+class Trial:
+    """What is taken away, and the fields of requests that must be refused then."""
+
+    def __init__(self, fields, take_away):
+        self.fields, self.take_away = fields, take_away
+
+
+def by_key(node, number):
+    app = new_app(node, number)
+    key = node.admin("POST", "/apps/%s/api-keys" % app, {"name": "k"})
+    return Trial({"X-App-Id": app, "X-Api-Key": key["key"]}, ("DELETE", "/apps/%s/api-keys/%s" % (app, key["id"]), None))
+
+
+def by_disabling(node, number):
+    app = new_app(node, number)
+    key = node.admin("POST", "/apps/%s/api-keys" % app, {"name": "k"})
+    return Trial({"X-App-Id": app, "X-Api-Key": key["key"]}, ("PATCH", "/apps/" + app, {"enabled": False}))
+
+
+def by_origin(node, number):
+    app, origin = new_app(node, number), "https://o%d.example" % number
+    node.admin("POST", "/apps/%s/origins" % app, {"origin": origin})
+    return Trial({"X-App-Id": app, "Origin": origin}, ("DELETE", "/apps/%s/origins/%s" % (app, origin.replace("/", "%2F")), None))
+
+
+def by_app(node, number):
+    app = new_app(node, number)
+    return Trial(bearer(mint(node, app)["token"], app), ("POST", "/apps/%s/revoke" % app, None))
+
+
+def by_token(node, number):
+    app = new_app(node, number)
+    token = mint(node, app)
+    return Trial(bearer(token["token"], app), ("POST", "/tokens/revoke", {"token_id": token["token_id"], "app": app}))
+
+
+def by_watermark_of_app(node, number):
+    app = new_app(node, number)
+    return Trial(bearer(mint(node, app)["token"], app), ("POST", "/tokens/revoke", {"app": app}))
+
+
+def by_watermark_of_person(node, number):
+    app = new_app(node, number)
+    token = mint(node, app, kind="session_token", trust="hardware", person="person-%d" % number)
+    return Trial(bearer(token["token"], app), ("POST", "/tokens/revoke", {"person": "person-%d" % number, "organization": "acme"}))
+
+
+def in_development(node, number):
+    app = new_app(node, number)
+    node.admin("PUT", "/apps/%s/development-mode" % app, {"enabled": True, "hours": 1})
+    token = mint(node, app, kind="session_token", trust="development", person="dev")
+    return app, bearer(token["token"], app)
+
+
+def by_production(node, number):
+    app, fields = in_development(node, number)
+    return Trial(fields, ("PUT", "/apps/%s/production" % app, {"enabled": True}))
+
+
+def by_ending_development(node, number):
+    app, fields = in_development(node, number)
+    return Trial(fields, ("PUT", "/apps/%s/development-mode" % app, {"enabled": False}))
+
+
+WAYS = [by_key, by_disabling, by_origin, by_app, by_token, by_watermark_of_app, by_watermark_of_person, by_production,
+        by_ending_development]
+
+
+def address(number):
+    """A client address of its own: failed checks of one address are slowed down after a while."""
+    return "127.%d.%d.%d" % (2 + number // 62500, number // 250 % 250, number % 250 + 1)
+
+
+def load(node, fields, stop, seen):
+    with node.wire() as client:
+        while not stop.is_set():
+            seen[client.exchange(target="/v1/x", fields=fields).status] = True
+            time.sleep(0.002)
+
+
+@pytest.fixture
+def under_load(stand):
+    """A good client on each node, which must never be refused."""
+    app = new_app(stand.one, 0)
+    key = stand.one.admin("POST", "/apps/%s/api-keys" % app, {"name": "k"})["key"]
+    stop, seen = threading.Event(), {}
+    threads = [threading.Thread(target=load, args=(node, {"X-App-Id": app, "X-Api-Key": key}, stop, seen), daemon=True) for node in stand.all]
+    for thread in threads:
+        thread.start()
+    yield seen
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert set(seen) == {200}, "the good client met %s" % sorted(seen)
+
+
+@pytest.mark.slow
+def test_after_confirmed_no_request_is_admitted_by_any_worker_of_any_node(stand, under_load):
+    admitted, refusals, took = [], 0, []
+    for number, way in zip(range(1, TRIALS + 1), itertools.cycle(WAYS)):
+        changing = stand.all[number % 2]
+        trial = way(changing, number)
+        # Eight connections meet the four workers; each has had its answer before.
+        clients = [node.wire(source=address(8 * number + i)) for node in stand.all for i in range(4)]
+        for client in clients:
+            assert client.exchange(target="/v1/x", fields=trial.fields).status == 200, way.__name__
+        method, target, body = trial.take_away
+        began = time.monotonic()
+        answer = changing.admin(method, target, body)
+        took.append(time.monotonic() - began)
+        assert answer["confirmed"] is True, (way.__name__, answer)
+        for client in clients:
+            client.request(target="/v1/x", fields=trial.fields)
+        for client in clients:
+            status = client.answer().status
+            if status == 200:
+                admitted.append(way.__name__)
+            refusals += status in (401, 403)
+            client.close()
+    took.sort()
+    print("trials %d, refusals %d, admitted after confirmed %d; confirmed in median %.1f ms, p99 %.1f ms" % (
+        len(took), refusals, len(admitted), statistics.median(took) * 1e3, took[int(len(took) * 0.99) - 1] * 1e3))
+    assert not admitted
+    assert refusals == 8 * len(took)
+
+
+def effective_by(answer):
+    return datetime.datetime.fromisoformat(answer["effective_by"].replace("Z", "+00:00")).timestamp()
+
+
+def test_a_stopped_worker_is_named_and_admits_nothing_when_it_goes_on(stand):
+    one, other = stand.one, stand.other
+    app = new_app(one, 900)
+    key = one.admin("POST", "/apps/%s/api-keys" % app, {"name": "k"})
+    fields = {"X-App-Id": app, "X-Api-Key": key["key"]}
+    clients = [other.wire(source=address(20000 + i), timeout=30) for i in range(16)]
+    for client in clients:
+        assert client.exchange(target="/v1/x", fields=fields).status == 200
+    stopped = other.workers()[0]
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        began = time.time()
+        result = one.run("keys", "revoke", key["id"], "--app", app, "--wait", "0.5", "--json")
+        assert result.returncode == 1, result.stdout
+        answer = json.loads(result.stdout)
+        assert answer["confirmed"] is False
+        assert len(answer["waiting_for"]) == 1 and "worker" in answer["waiting_for"][0]
+        end = effective_by(answer)
+        assert began < end <= began + SERVE_STALE + 2
+        for client in clients:
+            client.request(target="/v1/x", fields=fields)
+        time.sleep(max(0, end - time.time()) + 1)
+        assert one.admin("PATCH", "/apps/" + app, {"enabled": False})["confirmed"] is True, "its lease is over"
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    statuses = [client.answer().status for client in clients]
+    assert 200 not in statuses, "requests that waited in the stopped worker"
+    assert set(statuses) <= {401, 503}
+    for client in clients:
+        assert client.exchange(target="/v1/x", fields=fields).status in (401, 503)
+        client.close()
+
+
+def test_a_change_without_wait_says_so_at_once(stand):
+    app = new_app(stand.one, 901)
+    began = time.monotonic()
+    result = stand.one.run("apps", "disable", "--app", app, "--wait", "0")
+    assert time.monotonic() - began < 3
+    assert result.returncode in (0, 1)
+    assert stand.one.run("apps", "disable", "--app", app, "--wait", "soon").returncode == 2
+    assert stand.one.run("apps", "disable", "--app", app, "--wait", "61").returncode == 2
+
+
+@pytest.mark.slow
+def test_nothing_revoked_comes_back_when_redis_and_workers_are_killed(stand):
+    """kill -9 of Redis and of a worker between and during the changes."""
+    one, other = stand.one, stand.other
+    held = []
+    for number, way in zip(range(2000, 2018), itertools.cycle(WAYS)):
+        trial = nodes.eventually(lambda: attempt(lambda: way(one, number)), 20)
+        method, target, body = trial.take_away
+        if number % 3 == 0:
+            killer = threading.Timer(0.002, stand.redis.restart)
+            killer.start()
+        elif number % 3 == 1:
+            killer = threading.Timer(0.002, os.kill, (other.workers()[0], signal.SIGKILL))
+            killer.start()
+        else:
+            killer = None
+        answer = attempt(lambda: one.admin(method, target, body))
+        if killer:
+            killer.join()
+        other.wait_for_workers(2)
+        if answer and answer["confirmed"]:
+            held.append(trial)
+    assert len(held) >= 6, "the others were not confirmed, which is no promise"
+    for node in stand.all:
+        nodes.eventually(lambda: node.probe("/readyz")[0] == 200, 20)
+    for number, trial in enumerate(held):
+        for node in stand.all:
+            statuses = {node.get("/v1/x", trial.fields, source=address(40000 + number)).status for _ in range(6)}
+            assert statuses <= {401, 403}, statuses
+
+
+def attempt(body):
+    try:
+        return body()
+    except (AssertionError, OSError):
+        return None
+
+
+def test_in_the_first_lease_of_an_epoch_nothing_is_confirmed(stand):
+    """After a restart Redis has another replication id: a worker may live whose registration is lost."""
+    app = nodes.eventually(lambda: attempt(lambda: new_app(stand.one, 3000)))
+    time.sleep(SERVE_STALE + 1)
+    assert stand.one.admin("PATCH", "/apps/" + app, {"enabled": False})["confirmed"] is True
+    stand.redis.restart()
+    answer = nodes.eventually(lambda: attempt(lambda: stand.one.admin("PATCH", "/apps/%s?wait=1" % app, {"enabled": True})))
+    assert answer["confirmed"] is False
+    assert "(failover)" in answer["waiting_for"]
+    assert effective_by(answer) <= time.time() + SERVE_STALE + 2
+    nodes.eventually(lambda: stand.one.admin("PATCH", "/apps/%s" % app, {"enabled": False})["confirmed"], SERVE_STALE + 10)
+
+
+def test_every_verb_writes_the_history(stand):
+    one = stand.one
+    app = nodes.eventually(lambda: attempt(lambda: new_app(one, 3100)))
+    token = one.cli("token", "mint", "--app", app, "--minutes", "5")
+    one.run("tokens", "revoke", token["token_id"], "--app", app)
+    one.run("tokens", "revoke", "--app", app, "--before", "2026-01-01T00:00:00Z")
+    one.run("secret", "rotate", "--app", app)
+    one.run("secret", "rotate", "--app", app)
+    one.run("apps", "revoke", "--app", app)
+    events = [row["event"] for row in one.cli("history", "--app", app)["events"]]
+    assert events == ["app_revoked", "secret_rotated", "secret_created", "tokens_revoked", "tokens_revoked", "token_minted", "app_created"]
+    assert one.run("tokens", "revoke").returncode == 2
+    assert one.run("tokens", "revoke", "--app", app, "--before", "2099-01-01T00:00:00Z").returncode == 1
+    assert one.run("tokens", "revoke", "--person", "p", "--org", "nobody").returncode == 1
+    assert one.run("token", "mint", "--app", app).returncode == 1, "a revoked app"
+    assert one.run("token", "mint", "--app", app, "--minutes", "61").returncode == 2
