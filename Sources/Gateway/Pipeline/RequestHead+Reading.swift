@@ -52,6 +52,9 @@ extension RequestHead {
         return host.text
     }
 
+    /// Whether the path has one form only.
+    var hasPlainPath: Bool { HTTP.PathPolicy.isPlain(path) }
+
     /// Applies a path policy; appends the form to forward, or says why the path is refused.
     func applyPathPolicy(_ policy: HTTP.PathPolicy, into form: inout ByteBuffer) -> PathProblem? {
         do throws(PathProblem) {

@@ -52,21 +52,28 @@ extension RequestPipeline {
         return .proceed
     }
 
-    /// One form of the path is judged and forwarded (B76): a path that has to be rewritten is matched again by its new
-    /// form, and a form that belongs to another route is refused, because that route's rules were not asked.
+    /// One form of the path is judged and forwarded (B76): the route must be the one that the normal form names too.
+    ///
+    /// A spelling that leads an upstream to what another route guards (`/%61dmin`, `//admin`) is refused, because that
+    /// route's rules were not asked.
     private func checkPath(_ exchange: Exchange, _ route: Route) -> Step? {
-        scratch.removeAll()
-        if let problem = exchange.request.applyPathPolicy(route.settings.paths, into: &scratch) {
-            return refuse(
-                exchange,
-                Refusal(.badRequest, reason: problem.rawValue, nextSteps: ["Send the path in its plain form."])
-            )
+        guard !exchange.request.hasPlainPath else { return nil }
+        for policy in route.settings.paths == .reject ? [HTTP.PathPolicy.reject, .normalise] : [.normalise] {
+            scratch.removeAll()
+            if let problem = exchange.request.applyPathPolicy(policy, into: &scratch) {
+                return refuse(
+                    exchange,
+                    Refusal(.badRequest, reason: problem.rawValue, nextSteps: ["Send the path in its plain form."])
+                )
+            }
         }
-        guard route.settings.paths == .normalise, !exchange.request.pathEquals(scratch) else { return nil }
-        guard scratch.withBytes({ route.matches(path: $0, method: exchange.request.methodText.utf8.span) }) else {
+        guard !exchange.request.pathEquals(scratch) else { return nil }
+        guard scratch.withBytes({ worker.snapshot.route(of: exchange, withPath: $0) }) === route else {
             return refuse(exchange, Refusal(.badRequest, reason: "path_leaves_route"))
         }
-        exchange.facts.rewrittenPath = scratch.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+        if route.settings.paths == .normalise {
+            exchange.facts.rewrittenPath = scratch.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+        }
         return nil
     }
 

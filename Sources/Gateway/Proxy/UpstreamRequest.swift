@@ -27,7 +27,7 @@ enum UpstreamRequest {
         exchange.request.appendStart(
             host: keepsHost(exchange, route) ? nil : endpointAuthority,
             path: exchange.facts.rewrittenPath,
-            skipping: exchange.withheldRequestFields(route),
+            skipping: exchange.withheldRequestFields(route).union([.contentLength]),
             to: &buffer
         )
         appendOurs(exchange, route, to: &buffer)
@@ -217,7 +217,12 @@ extension RequestHead {
     }
 
     fileprivate func appendFraming(isGathered: Bool, to buffer: inout ByteBuffer) {
-        if framing == .chunked { buffer.append("Transfer-Encoding: chunked\r\n") }
+        // Both are written anew: `Content-Length:\t05 ` has one reading here and perhaps another there.
+        switch framing {
+        case .chunked: buffer.append("Transfer-Encoding: chunked\r\n")
+        case .length(let length): HeadWriter.appendField("Content-Length", Int(clamping: length), to: &buffer)
+        case .none, .untilClose: break
+        }
         appendExpectation(isGathered: isGathered, to: &buffer)
         if upgrade == .webSocket { buffer.append("Connection: Upgrade\r\nUpgrade: websocket\r\n") }
     }

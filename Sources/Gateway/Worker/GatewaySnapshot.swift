@@ -97,6 +97,11 @@ final class GatewaySnapshot {
         exchange.request.route(in: routing, isPreflight: exchange.isPreflight)
     }
 
+    /// The route of a request if its path were `path`, or nil.
+    func route(of exchange: Exchange, withPath path: Span<UInt8>) -> Route? {
+        exchange.request.route(in: routing, path: path, isPreflight: exchange.isPreflight)
+    }
+
     /// Whether a listener offers HTTP/2.
     func servesHTTP2(_ listener: Int) -> Bool {
         guard listener < settings.listeners.count, case .tls(let tls) = settings.listeners[listener].traffic else {
@@ -131,6 +136,12 @@ extension RequestHead {
     /// The route this head names.
     @Reactor
     fileprivate func route(in table: RoutingTable, isPreflight: Bool) -> Route? {
+        route(in: table, path: path, isPreflight: isPreflight)
+    }
+
+    /// The route this head names if its path is `path`.
+    @Reactor
+    fileprivate func route(in table: RoutingTable, path: Span<UInt8>, isPreflight: Bool) -> Route? {
         let authority = authority
         let host = authority.extracting(Authority(authority)?.host ?? 0..<0)
         if isPreflight, let method = fields.first(.accessControlRequestMethod) {

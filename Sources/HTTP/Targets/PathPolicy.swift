@@ -10,7 +10,7 @@ package enum PathPolicy: String, Sendable, CaseIterable {
     /// Every path that `PathProblem` names is refused; what passes is forwarded as it came.
     case reject
     /// The path is brought to one form (RFC 3986 6.2.2, empty segments dropped), and that form is judged and forwarded.
-    /// What has no form that all readers share (encoded slashes, backslashes, NUL, `..;x`) is refused.
+    /// What has no form that all readers share (encoded slashes, backslashes, NUL, `;x`) is refused.
     case normalise
 }
 
@@ -32,16 +32,23 @@ package enum PathProblem: String, Error, Sendable, CaseIterable {
     case aboveRoot = "path_above_root"
     /// `..;x`, a dot segment for readers that cut path parameters off.
     case dotSegmentParameter = "path_dot_segment_parameter"
+    /// `;x`: some readers cut it off, so that `/admin;x` is `/admin` for them and another route for us.
+    case parameter = "path_parameter"
 }
 
 extension PathPolicy {
+    /// Whether `path` has one form only, so that no policy has anything to do: the common case, one pass.
+    package static func isPlain(_ path: Span<UInt8>) -> Bool {
+        PathReader.isNormal(path)
+    }
+
     /// Judges `path`, which begins with `/` or is `*` and has no query, and appends the form to match and forward.
     package func apply(to path: Span<UInt8>, into form: inout ByteBuffer) throws(PathProblem) {
         switch self {
         case .raw:
             form.append(path)
         case .reject:
-            if let problem = PathReader.firstProblem(in: path) { throw problem }
+            if !PathReader.isNormal(path), let problem = PathReader.firstProblem(in: path) { throw problem }
             form.append(path)
         case .normalise:
             if PathReader.isNormal(path) {

@@ -14,7 +14,7 @@ enum PathReader {
     static func isNormal(_ path: Span<UInt8>) -> Bool {
         for index in path.indices {
             let byte = path[index]
-            if byte == 0x25 || byte == 0x5c { return false }
+            if byte == 0x25 || byte == 0x3b || byte == 0x5c { return false }
             guard index > 0, path[index - 1] == 0x2f else { continue }
             if byte == 0x2e || byte == 0x2f { return false }
         }
@@ -25,20 +25,23 @@ enum PathReader {
     static func firstProblem(in path: Span<UInt8>) -> PathProblem? {
         if path.count == 1, path[0] == 0x2a { return nil }
         var segment: [UInt8] = []
+        var hasParameter = false
         var at = 0
         while true {
             let isEnd = at == path.count
             if isEnd || path[at] == 0x2f {
-                if let problem = problem(inSegment: segment.span) { return problem }
+                if let problem = problem(inSegment: segment.span, hasParameter) { return problem }
                 if isEnd { return nil }
                 if at > 0, segment.isEmpty { return .emptySegment }
                 segment.removeAll(keepingCapacity: true)
+                hasParameter = false
                 at += 1
                 continue
             }
             do {
                 let unit = try unit(path, at: at)
                 segment.append(unit.byte)
+                hasParameter = hasParameter || unit.byte == 0x3b && !unit.isEscaped
                 at += unit.length
             } catch {
                 return error
@@ -59,14 +62,16 @@ enum PathReader {
             let start = form.count
             form.append(0x2f)
             var decoded: [UInt8] = []
+            var hasParameter = false
             while at < path.count, path[at] != 0x2f {
                 let unit = try unit(path, at: at)
                 append(unit, to: &form)
                 decoded.append(unit.byte)
+                hasParameter = hasParameter || unit.byte == 0x3b && !unit.isEscaped
                 at += unit.length
             }
             let isLast = at == path.count
-            switch problem(inSegment: decoded.span) {
+            switch problem(inSegment: decoded.span, hasParameter) {
             case .dotSegment where decoded.count == 2:
                 guard let previous = starts.popLast() else { throw .aboveRoot }
                 form.removeSubrange(previous...)
@@ -85,12 +90,15 @@ enum PathReader {
         return form
     }
 
-    private static func problem(inSegment segment: Span<UInt8>) -> PathProblem? {
+    /// A parameter is told by the semicolon itself: one that is escaped is part of the name for every reader.
+    private static func problem(inSegment segment: Span<UInt8>, _ hasParameter: Bool) -> PathProblem? {
         var dots = 0
         while dots < segment.count, segment[dots] == 0x2e { dots += 1 }
-        guard dots == 1 || dots == 2 else { return nil }
-        if dots == segment.count { return .dotSegment }
-        return segment[dots] == 0x3b ? .dotSegmentParameter : nil
+        if dots == 1 || dots == 2 {
+            if dots == segment.count { return .dotSegment }
+            if segment[dots] == 0x3b { return .dotSegmentParameter }
+        }
+        return hasParameter ? .parameter : nil
     }
 
     private static func unit(_ path: Span<UInt8>, at index: Int) throws(PathProblem) -> Unit {
