@@ -101,6 +101,8 @@ package struct ForwardPolicy: Sendable, Equatable {
     package var keepsClientAuthorization: Bool
     /// Whether the upstream sees the client's Host; false: the endpoint's own.
     package var keepsHost: Bool
+    /// Whether the upstream gets `Sallyport-Identity`.
+    package var signsIdentity = false
 
     /// The dialect's rule (architecture §4).
     package static func standard(for dialect: Dialect) -> ForwardPolicy {

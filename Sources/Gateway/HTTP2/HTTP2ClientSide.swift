@@ -211,6 +211,8 @@ final class HTTP2ClientSide: ClientSide {
         abort()
     }
 
+    func endRelay() { abort() }
+
     func abort() {
         exchange = nil
         wantsBody = false

@@ -10,11 +10,13 @@ package enum EndpointGroup: String, Sendable, CaseIterable {
     case offlineid, vouch, appengine
     /// `/.well-known/jwks.json`.
     case keys
+    /// `/gateway/check`, for proxies that ask; on inner listeners only.
+    case check
 
     /// The dialect that renders refusals.
     var dialect: Dialect {
         switch self {
-        case .offlineid, .keys: .offlineid
+        case .offlineid, .keys, .check: .offlineid
         case .vouch: .vouch
         case .appengine: .appengine
         }

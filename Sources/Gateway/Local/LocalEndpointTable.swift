@@ -9,11 +9,14 @@ struct LocalEndpointTable: Sendable {
     static let all: [LocalEndpoint] =
         OfflineEndpoints.all + VouchEndpoints.all + AppEngineEndpoints.all + KeyEndpoints.all
 
+    /// Whether other proxies may ask here about their requests.
+    let answersChecks: Bool
     private let endpoints: [LocalEndpoint]
     /// The first two bytes after the slash that any of them begins with: most requests are let by with one look.
     private let beginnings: [UInt16]
 
     init(serving groups: [EndpointGroup]) {
+        answersChecks = groups.contains(.check)
         endpoints = Self.all.filter { groups.contains($0.group) }
         var beginnings: [UInt16] = []
         for endpoint in endpoints {
@@ -65,10 +68,5 @@ enum VouchEndpoints {
 
 /// The endpoints of dialect `appengine` (dialects.md C).
 enum AppEngineEndpoints {
-    static let all: [LocalEndpoint] = []
-}
-
-/// The published keys.
-enum KeyEndpoints {
     static let all: [LocalEndpoint] = []
 }

@@ -137,6 +137,10 @@ package enum GatewayMetrics {
         "sallyport_memory_shedding",
         "Workers that shed load because their memory runs short."
     )
+    package static let streamsEnded = Metric.counter(
+        "sallyport_streams_ended_total",
+        "WebSockets and other answers under way that ended with their credential, by reason (revoked, expired)."
+    )
     package static let tokenChecks = Metric.counter(
         "sallyport_token_checks_total",
         "Signatures of tokens checked by result (good, bad); dropped: there was no place to wait for a check."
@@ -167,7 +171,7 @@ package enum GatewayMetrics {
         trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,
-        tokenChecks, clockDifference,
+        streamsEnded, tokenChecks, clockDifference,
         issuerFetches, issuerKeys, issuerKeysAge,
     ]
 }

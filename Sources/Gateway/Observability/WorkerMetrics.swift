@@ -41,6 +41,8 @@ package final class WorkerMetrics {
     package let tokensBad: Counter
     package let tokensDropped: Counter
     package let clockDifference: Gauge
+    private let streamsRevoked: Counter
+    private let streamsExpired: Counter
 
     private var parseErrors: [Int: Counter] = [:]
     private var refusals: [RefusalCode: Counter] = [:]
@@ -79,6 +81,8 @@ package final class WorkerMetrics {
         self.tokensGood = slot.counter(GatewayMetrics.tokenChecks, "result=\"good\"")
         self.tokensBad = slot.counter(GatewayMetrics.tokenChecks, "result=\"bad\"")
         self.tokensDropped = slot.counter(GatewayMetrics.tokenChecks, "result=\"dropped\"")
+        self.streamsRevoked = slot.counter(GatewayMetrics.streamsEnded, "reason=\"revoked\"")
+        self.streamsExpired = slot.counter(GatewayMetrics.streamsEnded, "reason=\"expired\"")
         self.clockDifference = slot.gauge(GatewayMetrics.clockDifference)
         self.appTable = [AppMetrics(organization: "_other", app: "_other", slot: slot)]
         for code in RefusalCode.allCases {
@@ -101,6 +105,14 @@ package final class WorkerMetrics {
             parseErrors[status] = slot.counter(GatewayMetrics.parseErrors, "status=\"\(status)\"")
         }
         parseErrors[status]?.increment()
+    }
+
+    /// Counts an answer that was broken off with its credential.
+    func count(_ ending: StreamEnding) {
+        switch ending {
+        case .revoked: streamsRevoked.increment()
+        case .expired: streamsExpired.increment()
+        }
     }
 
     /// Counts a judgement that refused a request.

@@ -79,6 +79,7 @@ extension RequestPipeline {
         exchange.facts.outcome = .admitted
         exchange.facts.app = admission.app
         exchange.facts.admission = admission
+        exchange.facts.openRevision = worker.state.streams.revision
         exchange.facts.isOriginListed = exchange.request.hasOrigin(listedBy: admission.app, in: route.settings.dialect)
         if let key = admission.keyID { noteUse(of: key, exchange) }
         worker.metrics.admissions.increment()

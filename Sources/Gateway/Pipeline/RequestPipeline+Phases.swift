@@ -26,7 +26,11 @@ extension RequestPipeline {
         guard exchange.request.upgrade != .unsupported else {
             return refuse(exchange, Refusal(.badRequest, reason: "upgrade_not_supported"))
         }
-        if matchLocally(exchange) { return .proceed }
+        if exchange.facts.connection?.endpoints?.answersChecks == true, exchange.request.asksForCheck {
+            if let step = takeDescribed(exchange) { return step }
+        } else if matchLocally(exchange) {
+            return .proceed
+        }
         guard let route = snapshot.route(of: exchange) else {
             return refuse(exchange, Refusal(.routeNotFound))
         }

@@ -19,7 +19,7 @@ final class RequestPipeline {
     /// The questions, in the order they are asked.
     enum Phase {
         case matchRoute, answerPreflight, guardClient, gatherBody, answerLocally, identifyApp, checkCredential,
-            checkPerson, spendBudget, judgeSignIn
+            checkPerson, spendBudget, judgeSignIn, handOff
         case forward
     }
 
@@ -74,12 +74,15 @@ final class RequestPipeline {
                 next = .spendBudget
             case .spendBudget:
                 step = spendBudget(exchange)
-                next = exchange.facts.signIn == nil ? .forward : .judgeSignIn
+                next = exchange.facts.signIn == nil ? .handOff : .judgeSignIn
             case .judgeSignIn:
                 step = judgeSignIn(exchange)
+                next = .handOff
+            case .handOff:
+                step = handOff(exchange)
                 next = .forward
             case .forward:
-                return exchange.forward()
+                return exchange.facts.check == .none ? exchange.forward() : answerCheck(exchange)
             }
             guard step == .proceed else { return }
             exchange.facts.phase = next

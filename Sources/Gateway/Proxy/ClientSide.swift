@@ -31,6 +31,8 @@ protocol ClientSide: AnyObject {
     func sendRelayed(_ bytes: Span<UInt8>)
     /// The upstream's side of a relay has ended: what it sent still goes out, and the client may still send.
     func finishRelay()
+    /// A relay is over: what was passed on goes out, then the connection or stream ends.
+    func endRelay()
     /// Gives the answer up half-way: the client must not take what it has for the whole.
     func abort()
 }

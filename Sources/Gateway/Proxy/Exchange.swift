@@ -56,6 +56,9 @@ final class Exchange {
     /// Changes every time the exchange is taken, so that what resumes late sees that it is too late.
     private(set) var generation: UInt64 = 0
 
+    /// Its place among the open streams.
+    var openIndex: Int?
+
     private var attempts = 0
     private var replay = RequestReplay()
     private(set) var triedEndpoint: UpstreamEndpoint?
@@ -127,6 +130,8 @@ final class Exchange {
         stage = .answering
         facts.status = answer.status
         detachUpstream(keep: false)
+        var answer = answer
+        if facts.check == .askedOtherwise { answer.body = [] }
         client.sendLocal(answer, for: self)
         finish()
     }
@@ -293,6 +298,7 @@ final class Exchange {
         if holdsAnswer() { return }
         client?.sendHead(self)
         if response.status == 101 { stage = .relaying }
+        if facts.admission != nil { worker.state.streams.add(self) }
     }
 
     /// Part of the answer's body, or of what follows a switch of protocols.
@@ -301,12 +307,46 @@ final class Exchange {
         facts.bytesOut &+= bytes.count
         if let held = facts.signIn?.held, holdMore(bytes, held) { return }
         if stage == .relaying {
+            guard facts.endingStream == nil else { return relayEnding(bytes, to: client) }
+            facts.frames.advance(bytes)
             client.sendRelayed(bytes)
         } else {
             client.sendBody(bytes)
         }
         if client.isCongested { upstream?.pauseReading() }
     }
+
+    /// The rest of the frame that is under way, then the end.
+    private func relayEnding(_ bytes: Span<UInt8>, to client: any ClientSide) {
+        let count = facts.frames.advanceToBoundary(bytes)
+        client.sendRelayed(bytes.extracting(0..<count))
+        endStream(insists: false)
+    }
+
+    /// The credential has ended, and so does the answer; a WebSocket is told why, between two frames of its upstream,
+    /// unless one of them goes on for too long.
+    func endStream(insists: Bool) {
+        guard let ending = facts.endingStream, let client, stage == .relaying || stage == .answering else { return }
+        if stage == .relaying {
+            guard facts.frames.isAtBoundary || insists else { return }
+            if facts.frames.isAtBoundary, !facts.frames.hasClosed {
+                let frame = WebSocketFrames.close(code: Self.unauthorizedClose, reason: ending.rawValue)
+                client.sendRelayed(frame.span)
+            }
+            upstream?.endRelay()
+            upstream = nil
+            client.endRelay()
+        } else {
+            client.abort()
+            detachUpstream(keep: false)
+        }
+        facts.reason = ending.rawValue
+        worker.metrics.count(ending)
+        finish()
+    }
+
+    /// Private use (RFC 6455 7.4.2), made like 401: the credential is good no more.
+    private static let unauthorizedClose: UInt16 = 4401
 
     /// The answer is complete.
     ///
@@ -393,6 +433,7 @@ final class Exchange {
         stage = .finished
         // A sign-in that never reached the upstream was not completed.
         if facts.upstreamLabel == nil { worker.signIn.giveBack(facts.signIn?.grant, facts.decision.text) }
+        worker.state.streams.remove(self)
         record()
         client = nil
         worker.recycle(self)

@@ -38,12 +38,25 @@ struct ExchangeFacts {
     var personToken: TokenKnowledge?
     /// Set on a route's sign-in paths.
     var signIn: SignInAttempt?
+    /// `Sallyport-Identity` for the upstream.
+    var identity: [UInt8]?
+    /// Whether another proxy only asks about the request.
+    var check = CheckQuestion.none
     /// Whether the request's `Origin` is listed by the app it speaks for: such a page may read the answer.
     var isOriginListed = false
     /// Whether the token came as a WebSocket sub-protocol: browsers then want one to be chosen.
     var offeredToken = false
     /// Whether the windows were counted: the answer then says what is left.
     var hasBudget = false
+
+    /// The changes of the registry that the credential was last asked after, while the answer is under way.
+    var openRevision: UInt64 = 0
+    /// When the credential ends by itself, milliseconds since 1970; nil: not asked yet.
+    var credentialEnd: Int64?
+    /// Why the answer is being broken off.
+    var endingStream: StreamEnding?
+    /// Where the frames of the upstream's side of a WebSocket end.
+    var frames = WebSocketFrames()
 
     var startedAt = MonotonicInstant.distantFuture
     var forwardedAt: MonotonicInstant?

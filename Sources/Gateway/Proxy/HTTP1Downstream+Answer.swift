@@ -120,6 +120,8 @@ extension HTTP1Downstream {
         stream.closeWrite()
     }
 
+    func endRelay() { closeAfterRelay() }
+
     func abort() {
         // A chunked or counted body that ends early tells the client that it is not whole; so must an open-ended one.
         if state == .relaying { closeAfterRelay() } else { close() }

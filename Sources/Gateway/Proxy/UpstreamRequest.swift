@@ -107,6 +107,9 @@ extension ExchangeFacts {
             person.makeContiguousUTF8()
             HeadWriter.appendField("Sallyport-Person", person.utf8.span, to: &buffer)
         }
+        if let identity {
+            HeadWriter.appendField("Sallyport-Identity", identity.span, to: &buffer)
+        }
     }
 }
 

@@ -20,6 +20,7 @@ package final class Worker {
     let metrics: WorkerMetrics
     let state: WorkerState
     let estimates: BudgetEstimates
+    let handOff: HandOff
     /// Judges native proofs.
     let proofs: ProofJudge
     /// Signs apps in, for all dialects.
@@ -58,6 +59,7 @@ package final class Worker {
         self.environment = environment
         self.loop = loop
         self.state = state
+        self.handOff = HandOff(tokens: state.tokens)
         self.proofs = proofs
         self.signIn = SignInService(state: state, proofs: proofs)
         self.estimates = BudgetEstimates(

@@ -12,6 +12,8 @@ package import Transport
 package final class WorkerState {
     package let directory: AppDirectory
     package let revocations: Revocations
+    /// What is under way on credentials that may end.
+    package let streams: OpenStreams
     package let windows: WindowStore
     package let tokens: TokenJudge
     /// The time that tokens and development modes end by.
@@ -50,6 +52,7 @@ package final class WorkerState {
         lease = ServingLease(loop: loop)
         directory = AppDirectory(connection: connection, lease: lease, loop: loop)
         revocations = Revocations(loop: loop)
+        streams = OpenStreams(loop: loop)
         clock = StoreClock(loop: loop, connection: connection)
         let judge = TokenJudge(settings: tokens, clock: clock, loop: loop)
         self.tokens = judge
@@ -67,7 +70,7 @@ package final class WorkerState {
             worker: name,
             lease: lease,
             leaseLength: settings.serveStale,
-            subscribers: [revocations, directory, self.keys]
+            subscribers: [revocations, directory, streams, self.keys]
         )
         self.peppers = peppers
         judge.follow(self.keys)

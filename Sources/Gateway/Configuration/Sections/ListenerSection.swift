@@ -22,7 +22,7 @@ enum ListenerSection {
         "serves",
         ValueKind<[EndpointGroup]>.list(of: .choice),
         .standard([]),
-        "The endpoints that the gateway answers here itself: the sign-in of a dialect, the published `keys`."
+        "The endpoints that the gateway answers here itself: the sign-in of a dialect, the published `keys`, `check` for the questions of other proxies (inner listeners only: their word about clients is believed)."
     )
 
     static let proxyProtocol = Setting(

@@ -257,13 +257,15 @@ struct ForwardOverrides: Sendable {
     var apiKey: Forwarding?
     var clientAuthorization: Forwarding?
     var host: HostForwarding
+    var identity: Bool
 
     func policy(over standard: ForwardPolicy) -> ForwardPolicy {
         ForwardPolicy(
             keepsAuthorization: authorization.map { $0 == .keep } ?? standard.keepsAuthorization,
             keepsAPIKey: apiKey.map { $0 == .keep } ?? standard.keepsAPIKey,
             keepsClientAuthorization: clientAuthorization.map { $0 == .keep } ?? standard.keepsClientAuthorization,
-            keepsHost: host == .client
+            keepsHost: host == .client,
+            signsIdentity: identity
         )
     }
 }
@@ -300,21 +302,30 @@ enum ForwardSection {
         "The name in `Host`: the client's, or the endpoint's own."
     )
 
+    static let identity = Setting(
+        "identity",
+        .flag,
+        .standard(false),
+        "Adds `Sallyport-Identity`: what was judged as a JWT (ES256, `aud` the upstream's name), for upstreams that believe no bare field."
+    )
+
     static let schema = SectionSchema(
         "routes[].forward",
-        [authorization.row, apiKey.row, clientAuthorization.row, host.row]
+        [authorization.row, apiKey.row, clientAuthorization.row, host.row, identity.row]
     )
 
     static let kind = ValueKind<ForwardOverrides>.section(schema) { section in
         let authorization = section.value(authorization)
         let apiKey = section.value(apiKey)
         let clientAuthorization = section.value(clientAuthorization)
-        guard let host = section.value(host) else { return nil }
+        let identity = section.value(identity)
+        guard let host = section.value(host), let identity else { return nil }
         return ForwardOverrides(
             authorization: authorization,
             apiKey: apiKey,
             clientAuthorization: clientAuthorization,
-            host: host
+            host: host,
+            identity: identity
         )
     }
 }

@@ -1,0 +1,76 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Credentials
+import HTTP
+import Transport
+
+extension RequestPipeline {
+    /// Puts the request that is asked about in the place of the one that asks; the phases then judge it as any other.
+    ///
+    /// nil: that was done. The asking proxy is one of ours, since only listeners that name `check` answer, so what it says
+    /// of its client is believed.
+    func takeDescribed(_ exchange: Exchange) -> Step? {
+        let asksWithHead = exchange.request.method == .head
+        scratch.removeAll()
+        guard exchange.request.appendDescribed(to: &scratch) else {
+            return refuse(exchange, Refusal(.badRequest, reason: "check_describes_nothing"))
+        }
+        var parser = RequestParser(limits: worker.snapshot.parserLimits)
+        do throws(HTTPViolation) {
+            let progress = try scratch.withBytes { bytes throws(HTTPViolation) in
+                try parser.parse(bytes, into: &exchange.request)
+            }
+            guard case .head(let consumed) = progress, consumed == scratch.count else {
+                throw .malformedStartLine
+            }
+        } catch {
+            refuse(exchange, error)
+            return .answered
+        }
+        exchange.facts.check = asksWithHead == (exchange.request.method == .head) ? .asked : .askedOtherwise
+        if let connection = exchange.facts.connection {
+            let trusted = worker.snapshot.trustedProxies
+            let client = exchange.request.client(behind: connection.peer, trusted: trusted)
+            exchange.facts.client = client
+            exchange.facts.clientText = client.description
+        }
+        return nil
+    }
+
+    /// The request that was asked about may pass: the fields that an upstream would get say for whom.
+    func answerCheck(_ exchange: Exchange) {
+        exchange.facts.outcome = .admitted
+        exchange.respond(LocalAnswer(status: 204, fields: exchange.facts.judgementFields))
+    }
+}
+
+/// Whether a request is only asked about, by another proxy.
+enum CheckQuestion {
+    case none
+    case asked
+    /// One of the two requests is HEAD and the other is not: the answer's body is left out, so that both agree on its
+    /// length.
+    case askedOtherwise
+}
+
+extension ExchangeFacts {
+    /// What was judged, as fields of an answer to a proxy that asks.
+    fileprivate var judgementFields: [HeaderField] {
+        var fields = [
+            HeaderField(name: "cache-control", value: "no-store"),
+            HeaderField(name: "sallyport-decision", value: decision.text),
+        ]
+        guard let admission else { return fields }
+        fields.append(HeaderField(name: "sallyport-organization", value: admission.app.organization.rawValue))
+        fields.append(HeaderField(name: "sallyport-app", value: admission.app.appID.rawValue))
+        fields.append(HeaderField(name: "sallyport-credential", value: admission.kind.rawValue))
+        if let trust = admission.trust { fields.append(HeaderField(name: "sallyport-trust", value: trust.rawValue)) }
+        if let person = admission.person { fields.append(HeaderField(name: "sallyport-person", value: person)) }
+        if let identity {
+            fields.append(HeaderField(name: "sallyport-identity", value: String(decoding: identity, as: UTF8.self)))
+        }
+        return fields
+    }
+}
