@@ -22,10 +22,13 @@ import stand
 # job → (peers, mode of the peers, what is printed)
 JOBS = {
     "J0": "plain proxy, HTTP/1.1 over TLS 1.3, 1 KiB, 64 connections: CPU ms per request",
+    "J1": "plain proxy, HTTP/2, 16 connections of 16 streams, 1 KiB: CPU ms per request",
     "J2-key": "API key among 10,000 and Origin: CPU ms per request",
     "J3": "two exact windows in Redis at 2,000 requests a second",
     "J4-down": "1 MiB answers, 16 connections: MB per CPU second",
     "J4-up": "1 MiB uploads, 16 connections: MB per CPU second",
+    "J4-down-h2": "1 MiB answers over HTTP/2: MB per CPU second",
+    "J4-up-h2": "1 MiB uploads over HTTP/2: MB per CPU second",
     "J5-full": "a connection and a request each time, full handshake: handshakes per CPU second",
     "J5-resume": "the same with a ticket: handshakes per CPU second",
     "J6": "KiB per idle TLS connection",
@@ -34,6 +37,7 @@ JOBS = {
 # (job, what, against, at most); a ratio of costs when there is a peer, else an absolute figure
 GATES = [
     ("J0", "ratio", "haproxy", 0.95),
+    ("J1", "ratio", "haproxy", 1.0),
     ("J2-key", "ratio", "nginx", 0.75),
     ("J6", "ratio", "haproxy", 1.05),
     ("memory", "mib", None, 40),
@@ -66,15 +70,16 @@ class Run:
             at = rep % len(servers)
             yield from servers[at:] + servers[:at]
 
-    def busy(self, job, mode, arguments):
+    def busy(self, job, mode, arguments, load=None):
         """A closed loop against each server in turn."""
+        load = load or self.bench.loadgen
         servers = self.servers(mode)
         try:
             for server in servers:
                 self.check(server, mode)
-                self.bench.loadgen(server.port, 1, *arguments(server))
+                load(server.port, 1, *arguments(server))
             for server in self.rotate(servers):
-                result = self.bench.timed(server, self.options.seconds, *arguments(server))
+                result = self.bench.timed(server, self.options.seconds, *arguments(server), load=load)
                 if result["errors"] or result["non2xx"]:
                     raise RuntimeError("%s %s: %d errors, %d answers outside 2xx" % (job, server.name, result["errors"], result["non2xx"]))
                 self.note(job, server.name, cost=result["ms"], **{k: result[k] for k in ("rps", "p50_us", "p99_us", "foreign", "requests", "cpu", "resumed")})
@@ -101,6 +106,9 @@ class Run:
     def J0(self):
         self.busy("J0", "plain", lambda server: ["--path", "/1k", "--conns", 64])
 
+    def J1(self):
+        self.busy("J1", "plain", lambda server: ["/1k"], self.bench.h2load)
+
     def J2_key(self):
         def arguments(server):
             ours = server.name == "sallyport"
@@ -113,6 +121,14 @@ class Run:
 
     def J4_up(self):
         self.busy("J4-up", "plain", lambda server: ["--path", "/sink", "--conns", 16, "--body", 1 << 20])
+
+    def J4_down_h2(self):
+        self.busy("J4-down-h2", "plain", lambda server: ["/1m"], self.bench.h2load)
+
+    def J4_up_h2(self):
+        body = self.bench.file("body1m")
+        body.write_bytes(b"x" * (1 << 20))
+        self.busy("J4-up-h2", "plain", lambda server: ["/sink", "-d", body], self.bench.h2load)
 
     def J5_full(self):
         self.busy("J5-full", "plain", lambda server: ["--path", "/1k", "--conns", 32, "--mode", "conn"])

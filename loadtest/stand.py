@@ -186,6 +186,23 @@ class Stand:
         said = run("taskset", "-c", LOAD_CORE, self.file("loadgen"), "--port", port, "--tls", "--host", HOST, "--duration", seconds, *arguments, timeout=seconds + 60)
         return json.loads(said)
 
+    def h2load(self, port, seconds, path, *arguments):
+        """HTTP/2, 16 connections of 16 streams; the same figures as `loadgen`."""
+        log = self.file("h2load.log")
+        log.unlink(missing_ok=True)
+        said = run("taskset", "-c", LOAD_CORE, "h2load", "-c", 16, "-m", 16, "-t", 1, "-D", "%dms" % (seconds * 1000), "--warm-up-time=0", "--log-file=%s" % log,
+                   "--tls13-ciphers=TLS_AES_128_GCM_SHA256", "--groups=X25519", "--npn-list=h2", "--connect-to=127.0.0.1:%d" % port, *arguments,
+                   "https://%s:%d%s" % (HOST, port, path), timeout=seconds + 60).decode()
+        if "Application protocol: h2" not in said:
+            raise RuntimeError("no h2: %s" % said[-400:])
+        succeeded, failed, errored = map(int, re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored", said).groups())
+        odd = sum(map(int, re.search(r"(\d+) 3xx, (\d+) 4xx, (\d+) 5xx", said).groups()))
+        times = sorted(int(line.split("\t")[2]) for line in log.read_text().splitlines() if line.count("\t") == 2) or [0]
+        at = lambda part: times[int(part * (len(times) - 1))]
+        # What was under way when the time was up counts as failed.
+        return {"requests": succeeded, "errors": max(0, failed + errored - 256), "non2xx": odd, "rps": succeeded / seconds, "p50_us": at(.5), "p99_us": at(.99),
+                "resumed": 0}
+
     def probe(self, port, path, fields):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -196,11 +213,11 @@ class Stand:
             answer.begin()
             return answer.status, len(answer.read())
 
-    def timed(self, server, seconds, *arguments):
+    def timed(self, server, seconds, *arguments, load=None):
         """One measurement: what the load saw, and the CPU that the server used for it."""
         pids = server.pids()
         began, used, busy = time.monotonic(), cpu(pids), core_busy(SERVER_CORE)
-        result = self.loadgen(server.port, seconds, *arguments)
+        result = (load or self.loadgen)(server.port, seconds, *arguments)
         wall = time.monotonic() - began
         result["cpu"] = cpu(pids) - used
         result["foreign"] = max(0.0, (core_busy(SERVER_CORE) - busy - result["cpu"]) / wall)

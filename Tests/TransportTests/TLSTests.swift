@@ -281,6 +281,29 @@ import Transport
         }
     }
 
+    @Test(arguments: [
+        // what the handshake asked for, what the request asks for, without a default, with `one` as the default
+        ("one.example", "one.example", true, true), ("one.example", "LOCALHOST", true, true),
+        ("one.example", "other.example", false, true), ("one.example", "a.wild.example", false, false),
+        ("a.wild.example", "b.wild.example", true, true), ("a.wild.example", "one.example", false, false),
+        ("a.wild.example", "wild.example", false, false), ("a.wild.example", "a.b.wild.example", false, false),
+        ("a.wild.example", "127.0.0.1", false, false), (nil, "other.example", false, true),
+        (nil, "one.example", false, true),
+        (nil, "a.wild.example", false, false), ("other.example", "third.example", false, true),
+    ])
+    @Reactor func `a connection may be asked for the names of its certificate, and for those that would get it`(
+        _ serverName: String?,
+        _ host: String,
+        _ alone: Bool,
+        _ withDefault: Bool
+    ) throws {
+        for (name, expected) in [(nil, alone), ("one", withDefault)] {
+            let identities = [certificates.one, certificates.wild]
+            let context = try TLSServerContext(TLSServerSettings(identities: identities, defaultIdentity: name))
+            #expect(context.serves(host, onConnectionTo: serverName) == expected)
+        }
+    }
+
     @Test @Reactor func `a reload changes the certificate of new connections in place`() async throws {
         let door = try server()
         defer { door.close() }

@@ -10,9 +10,17 @@ struct FrameProgress: BitwiseCopyable {
     private var length = 0
     private var type: UInt8 = 0
     private var flags: UInt8 = 0
+    private var stream: UInt32 = 0
 
     /// Whether a header block has begun and not ended: other frames may not come between.
     private(set) var isInsideBlock = false
+    /// The stream of the DATA frame, or of HEADERS that do not open one, where the last step stopped: behind its first
+    /// nine bytes.
+    private(set) var continued: Int32?
+    /// The highest stream that HEADERS were seen for.
+    private var highest: Int32 = 0
+    /// Whether a RST_STREAM frame has come.
+    var sawReset = false
 
     init(isServer: Bool) {
         left = isServer ? 24 : 0
@@ -21,8 +29,10 @@ struct FrameProgress: BitwiseCopyable {
     /// Whether something has begun to come that is not complete.
     var isInsideFrame: Bool { left > 0 || headerCount > 0 || isInsideBlock }
 
-    mutating func advance(_ bytes: Span<UInt8>) {
-        var at = 0
+    /// Goes on from `start` to the end, or to the payload of a frame that continues a stream; gives the place.
+    mutating func advance(_ bytes: Span<UInt8>, from start: Int = 0) -> Int {
+        var at = start
+        continued = nil
         while at < bytes.count {
             if left > 0 {
                 let step = min(left, bytes.count &- at)
@@ -33,7 +43,9 @@ struct FrameProgress: BitwiseCopyable {
             }
             take(bytes[at])
             at &+= 1
+            if continued != nil { break }
         }
+        return at
     }
 
     private mutating func take(_ byte: UInt8) {
@@ -41,14 +53,22 @@ struct FrameProgress: BitwiseCopyable {
         case 0...2: length = length << 8 | Int(byte)
         case 3: type = byte
         case 4: flags = byte
-        default: break
+        default: stream = stream << 8 | UInt32(byte)
         }
         headerCount &+= 1
         guard headerCount == 9 else { return }
         headerCount = 0
         left = length
         length = 0
-        if type == 1 { isInsideBlock = true }
+        let id = Int32(truncatingIfNeeded: stream & 0x7fff_ffff)
+        switch type {
+        case 0: continued = id
+        case 1:
+            isInsideBlock = true
+            if id > highest { highest = id } else { continued = id }
+        case 3: sawReset = true
+        default: break
+        }
         if left == 0 { frameEnded() }
     }
 

@@ -15,6 +15,8 @@ package struct HTTP2ErrorCode: RawRepresentable, Sendable, Hashable {
     package static let protocolError = HTTP2ErrorCode(rawValue: 1)
     /// We failed.
     package static let internalError = HTTP2ErrorCode(rawValue: 2)
+    /// A frame came for a stream that was over.
+    package static let streamClosed = HTTP2ErrorCode(rawValue: 5)
     /// Nothing was done about the stream: it may be sent again.
     package static let refusedStream = HTTP2ErrorCode(rawValue: 7)
     /// Nobody waits for the stream any more.

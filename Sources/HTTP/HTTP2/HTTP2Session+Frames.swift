@@ -66,6 +66,7 @@ extension HTTP2Session {
                 ownResets.insert(id)
                 return frames.reset(id, .refusedStream)
             }
+            closed.opened(id)
             _ = open(id)
         }
         guard let stream = stream(id) else { return }
@@ -253,6 +254,7 @@ extension HTTP2Session {
     /// A reset that none of our own commands asked for was provoked.
     func resetSent(stream id: Int32, _ code: HTTP2ErrorCode) {
         if role == .client { stream(id)?.wasResetHere = true }
+        closed.wasReset(id)
         if ownResets.contains(id) || role == .client || code == .noError { return }
         if !budgets.provokedResets.spend(now: now), flood == nil {
             flood = .provokedResets

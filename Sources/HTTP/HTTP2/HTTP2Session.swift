@@ -37,10 +37,13 @@ package final class HTTP2Session {
     var lingering: [(stream: HTTP2Stream, until: UInt64)] = []
     /// The last stream that is served, once that is decided.
     var lastTaken = Int32.max
+    var closed = ClosedStreams()
     /// Streams we reset ourselves, so that the library's own resets can be told from them.
     var ownResets: Set<Int32> = []
 
     private var progress: FrameProgress
+    /// Whether the connection ends for an error of the peer that we found ourselves.
+    private var isDeaf = false
     /// When the header block that is not complete yet began, by the clock of `receive`.
     package private(set) var blockBeganAt: UInt64?
     /// Whether the peer has said something whole.
@@ -65,15 +68,40 @@ package final class HTTP2Session {
     /// Takes all of `bytes`; on a throw send what there is to send and close.
     package func receive(_ bytes: Span<UInt8>, now nanoseconds: UInt64) throws(HTTP2Failure) {
         tick(now: nanoseconds)
-        progress.advance(bytes)
+        let isWhole = feed(bytes)
         if !progress.isInsideBlock { blockBeganAt = nil } else if blockBeganAt == nil { blockBeganAt = now }
         if !progress.isInsideFrame { hasHeardPeer = true }
-        let isWhole = frames.receive(bytes)
         if let flood {
             frames.terminate(.enhanceYourCalm)
             throw .flood(flood)
         }
         guard isWhole else { throw .broken }
+    }
+
+    /// Hands bytes to the library, up to a frame that it would ignore and the protocol forbids.
+    ///
+    /// That is HEADERS or DATA on a stream that is over. Then the connection ends, as with the errors that the library finds,
+    /// and no more is looked at.
+    private func feed(_ bytes: Span<UInt8>) -> Bool {
+        if isDeaf { return true }
+        var fed = 0
+        var at = 0
+        progress.sawReset = false
+        while at < bytes.count {
+            at = progress.advance(bytes, from: at)
+            guard role == .server, let id = progress.continued, progress.sawReset || streams[id] == nil else {
+                continue
+            }
+            // What comes before may have opened or ended the stream.
+            let start = max(fed, at &- 9)
+            guard frames.receive(bytes.extracting(fed..<start)) else { return false }
+            fed = start
+            guard stream(id) == nil, let fault = closed.fault(of: id) else { continue }
+            frames.terminate(fault)
+            isDeaf = true
+            return true
+        }
+        return frames.receive(bytes.extracting(fed..<bytes.count))
     }
 
     /// Lets time pass without bytes: call it about once a second.

@@ -19,6 +19,8 @@ final class NghttpSession {
     private let isServer: Bool
     /// The session that hears of frames; it owns this one and outlives every call.
     unowned var owner: HTTP2Session?
+    /// A header block as the library wants it, while it is handed over.
+    private var fields: [nghttp2_nv] = unsafe []
     /// What `send` fills.
     fileprivate var output = ByteBuffer()
 
@@ -214,8 +216,7 @@ final class NghttpSession {
     ) -> Int32 {
         unsafe block.bytes.bytes.withUnsafeBufferPointer { bytes in
             guard let base = bytes.baseAddress else { return -1 }
-            var fields: [nghttp2_nv] = unsafe []
-            unsafe fields.reserveCapacity(block.entries.count)
+            unsafe fields.removeAll(keepingCapacity: true)
             for entry in block.entries {
                 // The library copies names and values and promises not to write.
                 let start = unsafe UnsafeMutablePointer(mutating: base + entry.start)

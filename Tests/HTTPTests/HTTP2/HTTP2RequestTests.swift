@@ -37,6 +37,7 @@ struct HTTP2RequestTests {
     @Test(arguments: [
         ("connection", "close"), ("transfer-encoding", "chunked"), ("upgrade", "h2c"), ("keep-alive", "x"),
         ("proxy-connection", "x"), ("te", "gzip"), ("X-Upper", "x"), ("x y", "z"), ("x", "a\r\nb"), ("x", "a\0b"),
+        ("x", " a"), ("x", "a\t"),
         ("", "x"), ("host", "b.test"), ("content-length", "5"), ("content-length", "x"), (":path", "/b"),
         ("expect", "200-ok"),
     ])
@@ -121,5 +122,27 @@ struct HTTP2RequestTests {
             FrameBytes.start + FrameBytes.headers(Self.changed(":method", "POST") + many, ends: false)
             + FrameBytes.frame(0, flags: 1, stream: 1, latin1("12345"))
         #expect(try RawServer(bytes).events == ["refused 1 too_many_fields"])
+    }
+
+    @Test
+    func `streams that are over take no more, and those passed over can never be used`() throws {
+        let reset = FrameBytes.frame(3, stream: 1, [0, 0, 0, 8])
+        let open = FrameBytes.start + FrameBytes.headers(FrameBytes.get, ends: false)
+        for late in [FrameBytes.frame(0, stream: 1, [1]), FrameBytes.headers(FrameBytes.get)] {
+            #expect(try RawServer(open + reset + late).endings == ["goaway 5"])
+        }
+        let skipping = FrameBytes.start + FrameBytes.headers(FrameBytes.get, stream: 5)
+        #expect(try RawServer(skipping + FrameBytes.headers(FrameBytes.get, stream: 3)).endings == ["goaway 1"])
+        #expect(try RawServer(skipping + FrameBytes.headers(FrameBytes.get, stream: 7)).endings.isEmpty)
+    }
+
+    @Test
+    func `what was on its way when we reset a stream is borne`() throws {
+        let bad = FrameBytes.start + FrameBytes.headers(FrameBytes.get + [("connection", "close")], ends: false)
+        let late = FrameBytes.frame(0, stream: 1, [1]) + FrameBytes.headers([("x", "y")])
+        // The reset is sent before the rest is read only where the pieces are small.
+        let server = try RawServer(bad + late + FrameBytes.headers(FrameBytes.get, stream: 3), piece: 1)
+        #expect(server.endings == ["reset 1"])
+        #expect(server.events.contains("head 3"))
     }
 }

@@ -262,4 +262,41 @@ struct HTTP2SessionTests {
         pair.run()
         #expect(slow.inbound.count == 100_000 && slow.isInboundEnded)
     }
+
+    @Test
+    func `fields given as lines arrive in lower case with their values as they are`() throws {
+        let pair = try SessionPair()
+        let stream = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.onServer = { server, event in
+            guard case .head(let stream) = event else { return }
+            let lines = latin1("X-One: a: b\r\nEmpty: \r\nSet-Cookie: c=d\r\n")
+            let none = FieldTable()
+            server.respond(stream, status: 200, fields: none, skipping: [], adding: lines.span, hasBody: false)
+        }
+        pair.run()
+        #expect(lines(stream.response.fields) == ["x-one: a: b", "empty: ", "set-cookie: c=d"])
+    }
+
+    @Test
+    func `sessions that share a pool share streams that are over, emptied`() throws {
+        let pool = HTTP2StreamPool(limit: 1)
+        var seen: [ObjectIdentifier] = []
+        for _ in 0..<2 {
+            let session = try #require(HTTP2Session(.server, pool: pool))
+            try session.receive((FrameBytes.start + FrameBytes.headers(FrameBytes.get + [("x", "y")])).span, now: 0)
+            guard case .head(let stream) = session.nextEvent() else {
+                Issue.record("no request")
+                return
+            }
+            seen.append(ObjectIdentifier(stream))
+            #expect(lines(stream.request.fields) == ["x: y"])
+            session.reset(stream, .cancel)
+            var output = ByteBuffer()
+            try session.send(into: &output, limit: 1 << 16)
+            while let event = session.nextEvent() {
+                if case .closed(let stream, _) = event { session.recycle(stream) }
+            }
+        }
+        #expect(seen[0] == seen[1])
+    }
 }
