@@ -26,6 +26,7 @@ package final class WindowCharge {
 
     /// Forgets everything and keeps the allocations.
     package func removeAll() {
+        guard !entries.isEmpty else { return }
         entries.removeAll(keepingCapacity: true)
         keys.removeAll(keepingCapacity: true)
         verdicts.removeAll(keepingCapacity: true)

@@ -19,6 +19,16 @@ enum JSONLine {
         quote(bytes, to: &buffer)
     }
 
+    /// Appends `member` and a text of our own making, which holds nothing to escape.
+    @inline(__always)
+    static func append(_ member: StaticString, plain text: String?, to buffer: inout ByteBuffer) {
+        guard let text else { return }
+        buffer.append(member)
+        buffer.append(UInt8(ascii: "\""))
+        buffer.append(text.utf8.span)
+        buffer.append(UInt8(ascii: "\""))
+    }
+
     @inline(__always)
     static func append(_ member: StaticString, word: StaticString, to buffer: inout ByteBuffer) {
         buffer.append(member)

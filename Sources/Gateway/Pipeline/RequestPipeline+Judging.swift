@@ -11,7 +11,7 @@ import Transport
 extension RequestPipeline {
     /// Finds the app that the request speaks for.
     func identifyApp(_ exchange: Exchange) -> Step {
-        guard let route = exchange.facts.route, case .restricted = route.settings.access else { return .proceed }
+        guard let route = exchange.facts.route, !route.isOpen else { return .proceed }
         let naming = AppNaming.of(
             exchange.request.presentedCredentials,
             dialect: route.settings.dialect,

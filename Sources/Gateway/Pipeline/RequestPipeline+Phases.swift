@@ -117,7 +117,7 @@ extension RequestPipeline {
         if let route = exchange.facts.route, !route.admits(exchange.facts.client) {
             return refuse(exchange, Refusal(.clientNotAllowed))
         }
-        if exchange.facts.route?.settings.access != .open,
+        if exchange.facts.route?.isOpen != true,
             let wait = failures.exhausted(exchange.facts.client, at: worker.loop.now)
         {
             return refuse(exchange, Refusal(.tooManyFailures, retryAfter: wait))

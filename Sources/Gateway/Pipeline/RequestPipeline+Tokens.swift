@@ -48,12 +48,11 @@ extension RequestPipeline {
 
     /// Asks who the person is, beside the app that was admitted.
     func checkPerson(_ exchange: Exchange) -> Step {
-        guard let route = exchange.facts.route, case .restricted(let rules) = route.settings.access,
-            rules.person != .none, let admission = exchange.facts.admission
+        guard let route = exchange.facts.route, route.personRule != .none, let admission = exchange.facts.admission
         else { return .proceed }
         let judgement = PersonTable.judge(
             exchange.request.presentedCredentials,
-            rule: rules.person,
+            rule: route.personRule,
             app: admission.app,
             dialect: route.settings.dialect,
             token: evidence(exchange.facts.personToken, app: admission.app),

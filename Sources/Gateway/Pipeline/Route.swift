@@ -34,6 +34,10 @@ final class Route {
     /// The app that requests speak for when they name none.
     let app: String?
     let bodyTooLarge: Refusal
+    /// Nobody is asked for a credential.
+    let isOpen: Bool
+    /// Whether a person's token is asked for.
+    let personRule: PersonRule
     /// The sign-in paths with the endpoint that each is; mostly none.
     let signInPaths: [(path: [UInt8], endpoint: SignInEndpoint)]
     /// What lets a sign-in pass without an attestation: keys and origins, never a token.
@@ -52,9 +56,12 @@ final class Route {
         )
         signInPaths = settings.signIn?.paths ?? []
         signInAccess = Self.signInAccess(settings.access)
+        isOpen = settings.access == .open
         if case .restricted(let rules) = settings.access {
+            personRule = rules.person
             minimumTrust = rules.minimumTrust
         } else {
+            personRule = .none
             minimumTrust = nil
         }
         hosts = settings.match.hosts.map { Array($0.utf8) }

@@ -72,28 +72,17 @@ enum UpstreamRequest {
             buffer.append(contentsOf: connection.forwardedFields)
             exchange.request.appendOwnForwarding(exchange.facts.decision, to: &buffer)
         }
-        exchange.facts.appendJudgement(route, to: &buffer)
+        appendJudgement(exchange, route, to: &buffer)
         if !route.addedRequestFields.isEmpty { buffer.append(contentsOf: route.addedRequestFields) }
         exchange.appendSignInFields(route, to: &buffer)
     }
 
-    private static func dropFields(named name: [UInt8], of fields: inout FieldTable) {
-        var start = 0
-        while let index = fields.firstIndex(named: name.span, from: start) {
-            fields.drop(at: index)
-            start = index + 1
-        }
-    }
-}
-
-extension ExchangeFacts {
-    /// What was judged, for the upstream; a method of the facts, so that they are not copied to be read.
-    @Reactor
-    fileprivate func appendJudgement(_ route: Route, to buffer: inout ByteBuffer) {
+    /// What was judged; asks for single facts, because all of them together would be copied to be read.
+    private static func appendJudgement(_ exchange: Exchange, _ route: Route, to buffer: inout ByteBuffer) {
         buffer.append("Sallyport-Decision: ")
-        decision.append(to: &buffer)
+        exchange.facts.decision.append(to: &buffer)
         buffer.append("\r\n")
-        guard let admission else { return }
+        guard let admission = exchange.facts.admission else { return }
         buffer.append(contentsOf: admission.app.upstreamFields(route.settings.dialect))
         buffer.append("Sallyport-Credential: ")
         buffer.append(utf8: admission.kind.rawValue)
@@ -109,6 +98,14 @@ extension ExchangeFacts {
         }
         if let identity {
             HeadWriter.appendField("Sallyport-Identity", identity.span, to: &buffer)
+        }
+    }
+
+    private static func dropFields(named name: [UInt8], of fields: inout FieldTable) {
+        var start = 0
+        while let index = fields.firstIndex(named: name.span, from: start) {
+            fields.drop(at: index)
+            start = index + 1
         }
     }
 }

@@ -220,8 +220,8 @@ package final class Worker {
 
     /// Takes an exchange back; it is made new when the turn ends.
     func recycle(_ exchange: Exchange) {
+        if ended.isEmpty { turnEnd.enlist() }
         ended.append(exchange)
-        turnEnd.enlist()
     }
 
     /// The access log has a line to write when the turn ends.

@@ -7,23 +7,30 @@ import Buffers
 ///
 /// Reused from message to message: `reset()` keeps both allocations, so a busy connection allocates nothing. Known
 /// fields are found without a search. Owned by one head; not shared.
+@usableFromInline
 package struct FieldTable: ~Copyable {
     /// Where one field lies in `storage`.
+    @usableFromInline
     struct Slot: BitwiseCopyable {
-        var start: UInt32 = 0
-        var valueStart: UInt32 = 0
-        var valueEnd: UInt32 = 0
-        var end: UInt32 = 0
-        var nameLength: UInt16 = 0
-        var known: KnownField = .other
-        var isDropped = false
+        @usableFromInline var start: UInt32 = 0
+        @usableFromInline var valueStart: UInt32 = 0
+        @usableFromInline var valueEnd: UInt32 = 0
+        @usableFromInline var end: UInt32 = 0
+        @usableFromInline var nameLength: UInt16 = 0
+        @usableFromInline var known: KnownField = .other
+        @usableFromInline var isDropped = false
+
+        init() {}
     }
 
     /// How many fields there are and which: nothing beyond it can be read.
+    @usableFromInline
     struct Tally: BitwiseCopyable {
-        var count = 0
-        var present: KnownFieldSet = []
-        var repeated: KnownFieldSet = []
+        @usableFromInline var count = 0
+        @usableFromInline var present: KnownFieldSet = []
+        @usableFromInline var repeated: KnownFieldSet = []
+
+        init() {}
     }
 
     /// More fields than this cannot be held, whatever the limits say.
@@ -31,9 +38,9 @@ package struct FieldTable: ~Copyable {
 
     /// The head as it came; start line included.
     var storage: ByteBuffer
-    var slots: [Slot]
-    private var tally = Tally()
-    private var firsts = InlineArray<128, UInt8>(repeating: 0)
+    @usableFromInline var slots: [Slot]
+    @usableFromInline var tally = Tally()
+    @usableFromInline var firsts = InlineArray<128, UInt8>(repeating: 0)
 
     /// An empty table; nothing is allocated until it is filled.
     package init() {
@@ -57,15 +64,15 @@ package struct FieldTable: ~Copyable {
     // MARK: Reading
 
     /// The number of fields, dropped ones included.
-    @inline(__always)
+    @inlinable
     package var count: Int { tally.count }
 
     /// The known fields that occur.
-    @inline(__always)
+    @inlinable
     package var present: KnownFieldSet { tally.present }
 
     /// The known fields that occur more than once.
-    @inline(__always)
+    @inlinable
     package var repeated: KnownFieldSet { tally.repeated }
 
     /// The name at `index`, as spelled by its sender.
@@ -90,6 +97,7 @@ package struct FieldTable: ~Copyable {
     }
 
     /// Which known field stands at `index`.
+    @inlinable
     package func field(at index: Int) -> KnownField {
         slots[index].known
     }
@@ -105,13 +113,13 @@ package struct FieldTable: ~Copyable {
     }
 
     /// Whether `field` occurs.
-    @inline(__always)
+    @inlinable
     package func contains(_ field: KnownField) -> Bool {
         present.contains(field)
     }
 
     /// Whether `field` occurs more than once.
-    @inline(__always)
+    @inlinable
     package func isRepeated(_ field: KnownField) -> Bool {
         repeated.contains(field)
     }
@@ -126,6 +134,7 @@ package struct FieldTable: ~Copyable {
     }
 
     /// The place of the first `field`.
+    @inlinable
     package func firstIndex(of field: KnownField) -> Int? {
         present.contains(field) ? Int(firsts[Int(field.rawValue)]) : nil
     }

@@ -6,6 +6,7 @@
 /// Names not listed are `.other` and pass as they came. Two ids are classes, not names: `.gatewayPrefixed` is every
 /// name that begins with `sallyport-`, and `.underscoreAlias` is a name that reads as a judged one once `_` is mapped
 /// to `-`, as CGI-like back ends do (`Content_Length`, `X_App_Id`).
+@usableFromInline
 package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
     case other
     case gatewayPrefixed, underscoreAlias

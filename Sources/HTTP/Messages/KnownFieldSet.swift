@@ -2,16 +2,19 @@
 // Licensed under the Apache License, Version 2.0.
 
 /// A set of known fields: one bit each, so that membership costs two instructions.
+@usableFromInline
 package struct KnownFieldSet: Sendable, BitwiseCopyable, Equatable, ExpressibleByArrayLiteral {
     @usableFromInline var bits: UInt128
 
     /// The set with exactly these bits.
+    @usableFromInline
     @inline(__always)
     init(bits: UInt128) {
         self.bits = bits
     }
 
     /// The set of the fields listed.
+    @inlinable
     @inline(__always)
     package init(arrayLiteral elements: KnownField...) {
         bits = 0
@@ -19,36 +22,42 @@ package struct KnownFieldSet: Sendable, BitwiseCopyable, Equatable, ExpressibleB
     }
 
     /// Whether `field` is a member.
+    @inlinable
     @inline(__always)
     package func contains(_ field: KnownField) -> Bool {
         bits & (1 &<< UInt128(field.rawValue)) != 0
     }
 
     /// Adds `field`.
+    @inlinable
     @inline(__always)
     package mutating func insert(_ field: KnownField) {
         bits |= 1 &<< UInt128(field.rawValue)
     }
 
     /// Takes `field` out.
+    @inlinable
     @inline(__always)
     package mutating func remove(_ field: KnownField) {
         bits &= ~(1 &<< UInt128(field.rawValue))
     }
 
     /// The members of both.
+    @inlinable
     @inline(__always)
     package func union(_ other: KnownFieldSet) -> KnownFieldSet {
         KnownFieldSet(bits: bits | other.bits)
     }
 
     /// The members not in `other`.
+    @inlinable
     @inline(__always)
     package func subtracting(_ other: KnownFieldSet) -> KnownFieldSet {
         KnownFieldSet(bits: bits & ~other.bits)
     }
 
     /// Whether the two share a member.
+    @inlinable
     @inline(__always)
     package func intersects(_ other: KnownFieldSet) -> Bool {
         bits & other.bits != 0

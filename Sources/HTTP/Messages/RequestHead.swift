@@ -7,6 +7,7 @@ import Buffers
 ///
 /// Reused from request to request by its exchange. Filled by `RequestParser` or, field by field, by `HTTP2Session`;
 /// once filled every value is well-formed and needs no further check.
+@usableFromInline
 package struct RequestHead: ~Copyable {
     /// The four shapes of a target (RFC 9112 3.2); `authority` never gets past the parser.
     package enum TargetForm: UInt8, Sendable {
@@ -14,7 +15,7 @@ package struct RequestHead: ~Copyable {
     }
 
     /// The fields in the order they came.
-    package var fields = FieldTable()
+    @usableFromInline package var fields = FieldTable()
     /// The method; `methodBytes` spells it.
     package internal(set) var method = Method.get
     /// The version the request came in.
