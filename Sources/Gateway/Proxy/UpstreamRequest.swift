@@ -96,7 +96,7 @@ enum UpstreamRequest {
             person.makeContiguousUTF8()
             HeadWriter.appendField("Sallyport-Person", person.utf8.span, to: &buffer)
         }
-        if let identity {
+        if let identity = exchange.facts.identity {
             HeadWriter.appendField("Sallyport-Identity", identity.span, to: &buffer)
         }
     }
