@@ -116,6 +116,18 @@ package struct ByteBuffer: ~Copyable {
         writeIndex &+= length
     }
 
+    /// Appends a copy of `span` with ASCII letters in lower case.
+    package mutating func append(lowercasing span: Span<UInt8>) {
+        let length = span.count
+        reserve(length)
+        for index in 0..<length {
+            let byte = span[index]
+            let lower = byte &- 0x41 < 26 ? byte | 0x20 : byte
+            unsafe base.unsafelyUnwrapped.storeBytes(of: lower, toByteOffset: writeIndex &+ index, as: UInt8.self)
+        }
+        writeIndex &+= length
+    }
+
     /// Appends the bytes of a literal.
     @inlinable
     @inline(__always)

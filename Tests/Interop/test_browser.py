@@ -28,12 +28,12 @@ async function call(url, options) {
 class Browser:
     """One headless Chromium, spoken to by the DevTools protocol."""
 
-    def __init__(self, profile):
+    def __init__(self, profile, *flags):
         binary = shutil.which("chromium") or shutil.which("chromium-browser")
         self.process = subprocess.Popen(
             [binary, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--no-first-run", "--disable-dev-shm-usage", "--ignore-certificate-errors", "--remote-debugging-port=0", "--remote-allow-origins=*",
-             "--user-data-dir=%s" % profile, "about:blank"],
+             "--user-data-dir=%s" % profile, *flags, "about:blank"],
             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         for line in self.process.stderr:
             if found := re.search(r"DevTools listening on ws://([^/]+)/", line):
@@ -93,6 +93,13 @@ class Page(http.server.BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def browser(files):
     one = Browser(files / "chromium")
+    yield one
+    one.stop()
+
+
+@pytest.fixture(scope="module")
+def old_browser(files):
+    one = Browser(files / "chromium-http1", "--disable-http2")
     yield one
     one.stop()
 
@@ -168,3 +175,29 @@ def test_a_page_opens_a_websocket_and_an_event_stream(gateway, browser, pages, s
         s.onmessage = () => { if (++n == 3) { s.close(); done(n) } }; s.onerror = () => done("error after " + n); setTimeout(() => done("late"), 8000) })"""
                             % one.clear_url)
     assert said == 3
+
+
+@pytest.mark.parametrize("kind,protocol", [("browser", "HTTP/2"), ("old_browser", "HTTP/1.1")])
+def test_a_page_reads_a_401_while_it_uploads_100_mb(gateway, request, pages, site_app, kind, protocol):
+    browser = request.getfixturevalue(kind)
+    browser.open(pages[1] + "/")
+    seen = len(gateway.access())
+    for _ in range(2):
+        got = browser.evaluate("""(async () => {
+          const body = new Blob([new Uint8Array(100 << 20)]);
+          return await call(%s, {method: "POST", body});
+        })()""" % json.dumps(gateway.url + "/v1/upload"))
+        assert got.get("status") == 401 and "invalid_app" in got["text"], got
+    assert browser.call(gateway.url + "/v1/x")["status"] == 401
+    lines = [line for line in gateway.access()[seen:] if line["method"] == "POST"]
+    assert {(line["status"], line["proto"]) for line in lines} == {(401, protocol)}, lines
+
+
+def test_a_browser_speaks_http_2_and_uses_one_connection(gateway, browser, pages, site_app):
+    browser.open(pages[0] + "/")
+    before, seen = gateway.metrics()["sallyport_connections_total"], len(gateway.access())
+    got = browser.evaluate("Promise.all(Array.from({length: 20}, (_, i) => call(%s + '/v1/hello?' + i, {headers: {'X-App-Id': %s}})))"
+                           % (json.dumps(gateway.url), json.dumps(site_app.id)))
+    assert [one["status"] for one in got] == [200] * 20
+    assert {line["proto"] for line in gateway.access()[seen:]} == {"HTTP/2"}
+    assert gateway.metrics()["sallyport_connections_total"] - before <= 2

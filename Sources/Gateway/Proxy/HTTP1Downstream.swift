@@ -282,7 +282,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         if closesAfterAnswer || !body.isComplete {
             // The rest of an upload nobody wants is not read as a request.
             state = .closing
-            stream.closeAfterFlush()
+            stream.closeAfterFlush(bearing: body.isComplete ? nil : Self.mostBorne)
             return
         }
         state = .idle
@@ -290,6 +290,9 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         arm(times.keepAlive, .idleTimedOut)
         if !stream.inbound.isEmpty { process() }
     }
+
+    /// As much of an upload that was answered early is thrown away, as long as that takes a moment only.
+    private static let mostBorne = HTTP2Settings().drain
 
     /// After a 101: what follows is not HTTP any more, and the connection ends with it.
     func becomeRelay() {

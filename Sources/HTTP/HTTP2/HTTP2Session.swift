@@ -196,7 +196,7 @@ package final class HTTP2Session {
         block.append(fields, skipping: skipped)
         block.append(lines: added)
         if !hasBody { stream.isOutboundEnded = true }
-        frames.respond(block, stream: stream.id, hasBody: hasBody)
+        frames.respond(block, stream: stream, hasBody: hasBody)
     }
 
     /// Sends an interim answer before the final one.

@@ -48,7 +48,7 @@ struct HeaderBlock: ~Copyable {
             if fields.isDropped(at: index) || skipped.contains(known) { continue }
             let name = fields.name(at: index)
             let start = bytes.count
-            for at in name.indices { bytes.append(name[at].asciiLowercased) }
+            bytes.append(lowercasing: name)
             append(fields.value(at: index), start, name.count, isSensitive: KnownFieldSet.secrets.contains(known))
         }
     }
@@ -59,11 +59,9 @@ struct HeaderBlock: ~Copyable {
         while at < lines.count {
             let start = bytes.count
             let nameStart = at
-            while at < lines.count, lines[at] != 0x3a {
-                bytes.append(lines[at].asciiLowercased)
-                at &+= 1
-            }
+            while at < lines.count, lines[at] != 0x3a { at &+= 1 }
             let name = lines.extracting(nameStart..<at)
+            bytes.append(lowercasing: name)
             let valueStart = min(at &+ 2, lines.count)
             let end = ByteScan.endOfValue(lines, from: valueStart)
             let isSensitive = KnownFieldSet.secrets.contains(KnownField(name))

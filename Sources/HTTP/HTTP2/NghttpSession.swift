@@ -140,11 +140,13 @@ final class NghttpSession {
 
     /// Answers a stream.
     @discardableResult
-    func respond(_ block: borrowing HeaderBlock, stream: Int32, hasBody: Bool) -> Bool {
+    func respond(_ block: borrowing HeaderBlock, stream: HTTP2Stream, hasBody: Bool) -> Bool {
         unsafe withFields(block) { fields, count in
-            guard hasBody else { return unsafe nghttp2_submit_response(session, stream, fields, count, nil) }
+            guard hasBody else { return unsafe nghttp2_submit_response(session, stream.id, fields, count, nil) }
             var provider = unsafe dataProvider()
-            return unsafe nghttp2_submit_response(session, stream, fields, count, &provider)
+            // Not retained: the session keeps the stream until the library has closed it and its body.
+            unsafe provider.source.ptr = Unmanaged.passUnretained(stream).toOpaque()
+            return unsafe nghttp2_submit_response(session, stream.id, fields, count, &provider)
         } == 0
     }
 
@@ -387,6 +389,16 @@ private func frameSent(
     return 0
 }
 
+/// The stream whose body is wanted: named by the provider where it was known, else looked up.
+private func body(
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ owner: HTTP2Session?,
+    _ id: Int32
+) -> HTTP2Stream? {
+    guard let pointer = unsafe source?.pointee.ptr else { return owner?.stream(id) }
+    return unsafe Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()
+}
+
 /// The library asks how much of a stream's body may go into the next DATA frame.
 private func dataWanted(
     _: OpaquePointer?,
@@ -394,10 +406,10 @@ private func dataWanted(
     _: UnsafeMutablePointer<UInt8>?,
     _ length: Int,
     _ flags: UnsafeMutablePointer<UInt32>?,
-    _: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let session = unsafe current(userData), let stream = session.owner?.stream(stream) else {
+    guard let session = unsafe current(userData), let stream = unsafe body(source, session.owner, stream) else {
         return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
     }
     let count = min(length, stream.outbound.count)
@@ -424,11 +436,11 @@ private func sendData(
     _ frame: UnsafeMutablePointer<nghttp2_frame>?,
     _ header: UnsafePointer<UInt8>?,
     _ length: Int,
-    _: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let session = unsafe current(userData), let owner = session.owner, let frame = unsafe frame,
-        let stream = owner.stream(unsafe frame.pointee.hd.stream_id), stream.outbound.count >= length
+        let stream = unsafe body(source, owner, frame.pointee.hd.stream_id), stream.outbound.count >= length
     else { return Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
     session.output.append(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: header, count: 9)))
     let isCutSmall = length < HTTP2Session.tinyFrame && stream.outbound.count > length

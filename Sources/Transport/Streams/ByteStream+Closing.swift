@@ -24,10 +24,12 @@ extension ByteStream {
     /// Sends what is written, ends our side, throws further input away for a moment and closes: `streamClosed` follows.
     ///
     /// The moment of listening on keeps the last answer from being lost to the reset that unread input would cause.
-    package func closeAfterFlush() {
+    ///
+    /// `bearing` is for a peer in the middle of an upload, which must be let run out: browsers miss the answer otherwise.
+    package func closeAfterFlush(bearing bytes: Int? = nil) {
         guard phase != .closed, phase != .lingering, !wantsClose else { return }
         wantsClose = true
-        lingerLeft = limits.lingerBytes
+        lingerLeft = bytes ?? limits.lingerBytes
         if phase == .open { armForFlush() }
         loop.atEndOfTurn(self)
     }
