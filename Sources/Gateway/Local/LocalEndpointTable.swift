@@ -65,8 +65,3 @@ struct LocalEndpointTable: Sendable {
 enum VouchEndpoints {
     static let all: [LocalEndpoint] = []
 }
-
-/// The endpoints of dialect `appengine` (dialects.md C).
-enum AppEngineEndpoints {
-    static let all: [LocalEndpoint] = []
-}

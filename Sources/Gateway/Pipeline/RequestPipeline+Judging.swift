@@ -95,10 +95,11 @@ extension RequestPipeline {
     func checkCredential(_ exchange: Exchange) -> Step {
         guard let route = exchange.facts.route else { return .proceed }
         let endpoint = route.signInEndpoint(of: exchange)
-        if let endpoint, endpoint != .refresh { return checkSignIn(exchange, endpoint, route) }
+        let isGuest = route.settings.dialect == .appengine && endpoint == .guest
+        if let endpoint, endpoint != .refresh, !isGuest { return checkSignIn(exchange, endpoint, route) }
         let judgement = CredentialTable.judge(
             exchange.request.presentedCredentials,
-            access: route.settings.access,
+            access: isGuest ? route.signInAccess : route.settings.access,
             app: exchange.facts.lookup,
             named: exchange.facts.naming,
             dialect: route.settings.dialect,
@@ -112,6 +113,9 @@ extension RequestPipeline {
             exchange.facts.outcome = .admitted
         case .admitted(let admission):
             admit(admission, exchange, route)
+            if isGuest, let settings = route.settings.signIn {
+                exchange.facts.signIn = SignInAttempt(.guest, settings, stage: .undecided(fallback: .stateAway))
+            }
         case .refused where exchange.facts.signIn != nil:
             // The body may hold what renews the session.
             return .proceed

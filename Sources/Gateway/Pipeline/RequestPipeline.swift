@@ -115,7 +115,8 @@ final class RequestPipeline {
         if refusal.code.status == 401 || refusal.code.status == 403 {
             failures.failed(exchange.facts.client, at: worker.loop.now)
         }
-        exchange.respond(RefusalAnswer.make(refusal, exchange, extra: extra))
+        let isGuest = exchange.facts.route?.isGuestSignIn(exchange) == true
+        exchange.respond(RefusalAnswer.make(isGuest ? refusal.askingForAppToken : refusal, exchange, extra: extra))
         return .answered
     }
 

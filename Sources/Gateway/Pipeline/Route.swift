@@ -40,7 +40,7 @@ final class Route {
     let personRule: PersonRule
     /// The sign-in paths with the endpoint that each is; mostly none.
     let signInPaths: [(path: [UInt8], endpoint: SignInEndpoint)]
-    /// What lets a sign-in pass without an attestation: keys and origins, never a token.
+    /// What lets a sign-in pass by its head alone: keys and origins in dialect A, nothing but app tokens in dialect C.
     let signInAccess: RouteAccess
     /// The least trust that the route takes.
     let minimumTrust: Trust?
@@ -55,7 +55,7 @@ final class Route {
             nextSteps: ["Send at most \(settings.body.bytes) bytes, or raise body: of route \(settings.name)."]
         )
         signInPaths = settings.signIn?.paths ?? []
-        signInAccess = Self.signInAccess(settings.access)
+        signInAccess = Self.signInAccess(settings)
         isOpen = settings.access == .open
         if case .restricted(let rules) = settings.access {
             personRule = rules.person
@@ -103,11 +103,18 @@ final class Route {
         return nil
     }
 
-    private static func signInAccess(_ access: RouteAccess) -> RouteAccess {
-        guard case .restricted(var rules) = access else { return access }
-        rules.credentials = CredentialKinds(rules.credentials.kinds.filter { $0 == .apiKey || $0 == .origin })
-        rules.takesAttestation = true
+    private static func signInAccess(_ settings: RouteSettings) -> RouteAccess {
+        guard case .restricted(var rules) = settings.access else { return settings.access }
+        let kinds: [CredentialKind] =
+            settings.dialect == .appengine ? [.appToken, .webToken, .serverToken, .debugToken] : [.apiKey, .origin]
+        rules.credentials = CredentialKinds(rules.credentials.kinds.filter(kinds.contains))
+        rules.takesAttestation = settings.dialect == .offlineid
         return .restricted(rules)
+    }
+
+    /// Whether the request is a guest's sign-in of dialect C.
+    func isGuestSignIn(_ exchange: Exchange) -> Bool {
+        settings.dialect == .appengine && signInEndpoint(of: exchange) == .guest
     }
 
     /// Whether the client's address may use the route; a denied range wins.

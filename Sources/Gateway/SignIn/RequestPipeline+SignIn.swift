@@ -49,6 +49,7 @@ extension RequestPipeline {
         case .undecided(let fallback):
             guard let app = exchange.facts.app else { return refuse(exchange, fallback) }
             if let step = gatherSignIn(exchange, app) { return step }
+            if exchange.facts.dialect == .appengine { return judgeGuest(exchange, app, attempt) }
             let body: SignInBody
             do {
                 body = try SignInBody(reading: exchange.gatheredBody, for: attempt.endpoint)
@@ -65,6 +66,17 @@ extension RequestPipeline {
         }
     }
 
+    /// A signed-in app makes a guest: only the form is asked for, the upstream does the rest (open question 35).
+    private func judgeGuest(_ exchange: Exchange, _ app: App, _ attempt: SignInAttempt) -> Step {
+        do {
+            _ = try GuestForm(try FormBody(exchange.gatheredBody))
+        } catch {
+            return refuse(exchange, .guestForm(error, appID: app.appID))
+        }
+        attempt.stage = .granted(nil)
+        return .proceed
+    }
+
     /// Takes the body into memory; nil when it is there.
     private func gatherSignIn(_ exchange: Exchange, _ app: App) -> Step? {
         guard !exchange.isGathering || !exchange.requestIsComplete else { return nil }
@@ -76,7 +88,13 @@ extension RequestPipeline {
             contentType: exchange.request.text(of: .contentType),
             contentEncoding: exchange.request.text(of: .contentEncoding)
         )
-        guard isPlain else { return refuse(exchange, .form(.mediaType, appID: app.appID)) }
+        guard isPlain else {
+            let isEngine = exchange.facts.dialect == .appengine
+            return refuse(
+                exchange,
+                isEngine ? .guestForm(.mediaType, appID: app.appID) : .form(.mediaType, appID: app.appID)
+            )
+        }
         if exchange.requestIsComplete { return nil }
         exchange.gatherBody(atMost: SignInBody.mostBytes)
         return .wait

@@ -25,6 +25,7 @@ package final class WorkerState {
     package let challenges: ChallengeStore
     package let caps: SignInCaps
     package let sessions: SessionBindings
+    package let signInHistory: SignInHistory
     package let peppers: PepperRing
     /// Our own signing keys and those of outside issuers.
     package let keys: KeyFollower
@@ -62,6 +63,7 @@ package final class WorkerState {
         self.keys = keys(connection)
         challenges = ChallengeStore(connection: connection)
         caps = SignInCaps(connection: connection)
+        signInHistory = SignInHistory(connection: connection)
         sessions = SessionBindings(connection: connection, peppers: peppers)
         feed = ChangeFeed(
             loop: loop,
