@@ -11,8 +11,10 @@ package struct AdminRequest: Sendable {
     package var query: [String: String]
     /// An empty object when no body was sent.
     package var body: JSONValue
-    /// The name of the peer's user: who made a change.
+    /// The name of the peer's user, or of its token: who made a change.
     package var by: String
+    /// What the peer may do; whoever may open the Unix socket may do everything.
+    var actor = AdminActor.local
 
     package init(method: String, path: [String], query: [String: String], body: JSONValue, by: String) {
         self.method = method

@@ -16,7 +16,7 @@ enum ConfirmationWait {
 ///
 /// Isolated to the Reactor.
 ///
-/// It trusts whoever may open its socket; `by` of every change is that peer's user.
+/// It trusts whoever may open its socket; `by` of every change is that peer's user. Over TCP a token says who it is.
 @Reactor
 package final class AdminRoutes {
     /// One route: the method, the path with `*` for a variable segment, and what answers it.
@@ -66,7 +66,7 @@ package final class AdminRoutes {
     private static let table: [Route] =
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
         + labTrustRoutes + playRoutes + keyringRoutes + issuerRoutes + revocationRoutes + secretRoutes
-        + tokenRoutes
+        + tokenRoutes + adminTokenRoutes
         + historyRoutes + applyRoutes
 
     /// Answers one request; never fails, a problem is an answer too.
@@ -84,7 +84,7 @@ package final class AdminRoutes {
             let wait = try request.wait ?? ConfirmationWait.time
             return try await ConfirmationWait.$time.withValue(wait) { () async -> Result<AdminAnswer, AdminProblem> in
                 do throws(AdminProblem) {
-                    return .success(try await route.answer(self, request))
+                    return .success(try await route.answer(self, try await permitted(request)))
                 } catch {
                     return .failure(error)
                 }

@@ -20,6 +20,11 @@ enum NewNames {
         "sallysec_" + random(40, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     }
 
+    /// A token of the admin API.
+    static func adminToken() -> String {
+        AdminTokenText.prefix + random(44, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    }
+
     /// The id of a token.
     static func tokenID() -> String { random(24, from: "0123456789abcdefghijklmnopqrstuvwxyz") }
 

@@ -99,7 +99,9 @@ final class SmallHTTPConnection: StreamOwner {
             path: path,
             query: query,
             body: body,
-            by: by
+            by: by,
+            authority: head.authorityText,
+            authorization: head.text(of: .authorization)
         )
         let keepsAlive = head.keepsAlive
         let isHead = head.method == .head

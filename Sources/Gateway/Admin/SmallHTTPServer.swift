@@ -12,6 +12,10 @@ package struct SmallRequest: Sendable {
     package var body: [UInt8]
     /// The name of the peer's user on a Unix socket, else empty.
     package var by: String
+    /// Which host the request is for.
+    package var authority = ""
+    /// What `Authorization` says; empty when it did not come.
+    package var authorization = ""
 }
 
 /// One whole answer.
@@ -52,6 +56,8 @@ package final class SmallHTTPServer: ConnectionTaker {
 
     let limits: Limits
     let answer: @Reactor (SmallRequest) async -> SmallAnswer
+    /// Ends TLS of new connections; nil: clear text, for a Unix socket or inside.
+    package var tls: TLSServerContext?
     private let loop: EventLoop
     private var socket: ListeningSocket?
     private var connections: [ObjectIdentifier: SmallHTTPConnection] = [:]
@@ -59,10 +65,12 @@ package final class SmallHTTPServer: ConnectionTaker {
     package init(
         loop: EventLoop,
         limits: Limits = Limits(),
+        tls: TLSServerContext? = nil,
         answer: @escaping @Reactor (SmallRequest) async -> SmallAnswer
     ) {
         self.loop = loop
         self.limits = limits
+        self.tls = tls
         self.answer = answer
     }
 
@@ -82,7 +90,9 @@ package final class SmallHTTPServer: ConnectionTaker {
     package func connectionAccepted(_ connection: AcceptedConnection, on socket: ListeningSocket) {
         guard connections.count < limits.connections else { return connection.close() }
         let by = PeerUser.name(of: connection.descriptor)
-        let stream = ByteStream(loop: loop, accepted: connection)
+        let stream =
+            tls.map { ByteStream(loop: loop, accepted: connection, tls: $0) }
+            ?? ByteStream(loop: loop, accepted: connection)
         let made = SmallHTTPConnection(server: self, stream: stream, by: by, loop: loop)
         connections[ObjectIdentifier(made)] = made
         made.start()

@@ -50,9 +50,11 @@ final class IssuerKeyFetch {
         }
     }
 
-    /// A worker met a token of an issuer whose key it does not have.
-    func keyMissing(of issuer: String) {
-        sources.first { $0.name == issuer }?.schedule.keyMissing(at: loop.now)
+    /// A worker met a token of an issuer whose key is not in the set it holds, which has this digest.
+    func keyMissing(of issuer: String, in held: String) {
+        guard let source = sources.first(where: { $0.name == issuer }) else { return }
+        source.lacking = held
+        source.schedule.keyMissing(at: loop.now)
     }
 
     /// The keys held of an issuer, fetched or here.
@@ -86,9 +88,10 @@ final class IssuerKeyFetch {
         do throws(RegistryError) {
             try await takeKnown(source)
             if source.schedule.isDue(at: loop.now) {
-                // A fetch by the timer answers those who want one too, but does not use up their turn.
                 try await fetch(source)
             } else if source.schedule.isWanted(at: loop.now) {
+                // Who asked holds an older set than we have: the new one is on its way, and may have the key.
+                guard source.lacking == SharedKeySet.digest(of: source.set) else { return source.schedule.answered() }
                 source.schedule.wantedFetchBegan(at: loop.now)
                 // Another node fetches for all.
                 guard try await registry.mayRefetch(source.name, pause: KeySetSchedule.pause) else { return }
@@ -125,6 +128,7 @@ final class IssuerKeyFetch {
             source.schedule.failed(at: loop.now)
         }
         source.count(outcome)
+        source.show(at: moment)
         if let problem = outcome.problem {
             log.warning(
                 "a key set was not fetched",

@@ -46,6 +46,11 @@ package struct KeySetSchedule: Sendable, Equatable {
         lastWanted = now
     }
 
+    /// Another set came meanwhile: nobody wants a fetch any more, and no turn is used up.
+    package mutating func answered() {
+        wanted = nil
+    }
+
     /// A set was fetched or confirmed.
     package mutating func succeeded(at now: MonotonicInstant, cacheControl: String?) {
         failures = 0

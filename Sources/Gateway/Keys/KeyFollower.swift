@@ -26,8 +26,8 @@ package final class KeyFollower {
     package var issuersChanged: @Reactor ([KnownIssuer]) -> Void = { _ in }
     /// Called when another sealing key is in use.
     package var sealChanged: @Reactor (SecretBytes) -> Void = { _ in }
-    /// Asks the control process to fetch the key set of an issuer.
-    package var wantKeys: @Reactor (String) -> Void = { _ in }
+    /// Asks the control process to fetch the key set of an issuer in place of the one that is held, by its digest.
+    package var wantKeys: @Reactor (String, String) -> Void = { _, _ in }
 
     let loop: EventLoop
     private let source: KeySource
@@ -40,14 +40,15 @@ package final class KeyFollower {
     private var settings: [IssuerSettings]
     private var local: [String: VerificationKeySet] = [:]
     private var fetched: [String: FetchedKeys] = [:]
-    private var asked: [String: MonotonicInstant] = [:]
+    /// When each issuer's keys were asked for last, and which set was held then.
+    private var asked: [String: (held: String, at: MonotonicInstant)] = [:]
     private var waiting: [KeyWaiter] = []
     private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timePassed() }
     private lazy var reader = KeyReader(connection: connection, loop: loop, log: log) { [unowned self] in
         take($0)
     }
 
-    /// Between two requests of this worker for the same issuer's keys.
+    /// Between two requests of this worker for other keys than those of one set.
     private static let pause = Duration.seconds(1)
 
     package init(
@@ -97,9 +98,10 @@ package final class KeyFollower {
     /// A token named a key of this issuer that is not held: its set is fetched anew, within the bounds of control.
     package func keyMissing(of issuer: String) {
         guard settings.contains(where: { $0.name == issuer && $0.keyAddress != nil }) else { return }
-        if let last = asked[issuer], loop.now < last.advanced(by: Self.pause) { return }
-        asked[issuer] = loop.now
-        wantKeys(issuer)
+        let held = SharedKeySet.digest(of: fetched[issuer]?.set)
+        if let last = asked[issuer], last.held == held, loop.now < last.at.advanced(by: Self.pause) { return }
+        asked[issuer] = (held, loop.now)
+        wantKeys(issuer, held)
     }
 
     /// Asks for the keys of `issuer` and waits until others are there; false where none came in time.
@@ -268,7 +270,7 @@ extension KeyFollower: ChangeSubscriber {
             readMaterial()
             return true
         case .issuer: return settings.contains { $0.name == change.id }
-        case .app, .organization, .revocation: return false
+        case .app, .organization, .revocation, .adminTokens: return false
         }
     }
 
@@ -284,7 +286,7 @@ extension KeyFollower: ChangeSubscriber {
                 return
             }
             reader.read(.issuer(issuer.name, url))
-        case .app, .organization, .revocation: break
+        case .app, .organization, .revocation, .adminTokens: break
         }
     }
 

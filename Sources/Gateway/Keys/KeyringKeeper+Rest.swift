@@ -118,6 +118,9 @@ extension KeyringKeeper {
             sealed[key.sealed.key, default: 0] += 1
         }
         var hashed: [String: Int] = [:]
+        for token in try await registry.document(AdminTokensDocument.self).document.tokens {
+            hashed[token.secret.pepper, default: 0] += 1
+        }
         for app in try await registry.apps() {
             let secrets = app.keys.map(\.secret) + [app.secret].compactMap { $0 } + app.debugTokens.map(\.secret)
             for secret in secrets { hashed[secret.pepper, default: 0] += 1 }

@@ -69,9 +69,10 @@ struct CertificateWatch {
     }
 
     private static func pairs(_ configuration: Configuration) -> [CertificateSettings] {
-        configuration.listeners.flatMap { listener -> [CertificateSettings] in
-            guard case .tls(let tls) = listener.traffic else { return [] }
-            return tls.certificates
-        }
+        (configuration.admin.tls?.certificates ?? [])
+            + configuration.listeners.flatMap { listener -> [CertificateSettings] in
+                guard case .tls(let tls) = listener.traffic else { return [] }
+                return tls.certificates
+            }
     }
 }

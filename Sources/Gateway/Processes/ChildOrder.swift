@@ -45,6 +45,7 @@ package struct ChildOrder: Sendable, Equatable {
     package var channel: CInt
     /// Listening sockets of control.
     package var admin: CInt?
+    package var adminNetwork: CInt?
     package var metrics: CInt?
     /// The command line of `redis-server`, for its role.
     package var command: [String]
@@ -68,6 +69,7 @@ package struct ChildOrder: Sendable, Equatable {
         writer.member("account", account)
         writer.member("channel", Int(channel))
         writer.member("admin", admin.map(Int.init))
+        writer.member("admin_network", adminNetwork.map(Int.init))
         writer.member("metrics", metrics.map(Int.init))
         writer.member("command", command)
         writer.name("listeners")
@@ -96,6 +98,7 @@ package struct ChildOrder: Sendable, Equatable {
         listeners: [ListenerSockets],
         channel: CInt,
         admin: CInt? = nil,
+        adminNetwork: CInt? = nil,
         metrics: CInt? = nil,
         command: [String] = []
     ) {
@@ -108,6 +111,7 @@ package struct ChildOrder: Sendable, Equatable {
         self.listeners = listeners
         self.channel = channel
         self.admin = admin
+        self.adminNetwork = adminNetwork
         self.metrics = metrics
         self.command = command
     }
@@ -134,6 +138,7 @@ package struct ChildOrder: Sendable, Equatable {
             listeners: (value["listeners"]?.array ?? []).map(Self.listener),
             channel: CInt(truncatingIfNeeded: channel),
             admin: value["admin"]?.integer.map { CInt(truncatingIfNeeded: $0) },
+            adminNetwork: value["admin_network"]?.integer.map { CInt(truncatingIfNeeded: $0) },
             metrics: value["metrics"]?.integer.map { CInt(truncatingIfNeeded: $0) },
             command: (value["command"]?.array ?? []).compactMap(\.string)
         )

@@ -14,7 +14,7 @@ enum ChildProcess {
         }
         var kept = [order.channel]
         for listener in order.listeners { kept += listener.descriptors }
-        kept += [order.admin, order.metrics].compactMap(\.self)
+        kept += [order.admin, order.adminNetwork, order.metrics].compactMap(\.self)
         return try spawn(
             name: "sallyport: \(order.role.name)",
             environment: environment.map { "\($0.key)=\($0.value)" },

@@ -42,7 +42,7 @@ enum ControlProcess {
                 )
                 receiver.hear = { role.heard($0) }
                 link.start()
-                try role.start(admin: admin, metrics: order.metrics)
+                try role.start(admin: admin, network: order.adminNetwork, metrics: order.metrics)
             } catch {
                 fault = error
                 loop.stop()

@@ -34,6 +34,8 @@ final class ControlRole: GatewayControl {
     private var redisProblem: String?
     private var hasReachedRedis = false
     private lazy var adminServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerAdmin($0) }
+    /// The admin API on a TCP address; nil where it has none.
+    private var network: AdminNetwork?
     private lazy var metricsServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerMetrics($0) }
     private lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
     private lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
@@ -108,7 +110,7 @@ final class ControlRole: GatewayControl {
     }
 
     /// Begins to serve the listeners.
-    func start(admin: CInt, metrics: CInt?) throws(ProcessFault) {
+    func start(admin: CInt, network: CInt?, metrics: CInt?) throws(ProcessFault) {
         redis.onReadinessChange = { [unowned self] isReady in
             if isReady {
                 hasReachedRedis = true
@@ -118,6 +120,10 @@ final class ControlRole: GatewayControl {
         do {
             redis.start()
             try adminServer.start(adopting: admin)
+            if let network {
+                self.network = try AdminNetwork(configuration.admin, loop: loop, routes: routes)
+                try self.network?.start(adopting: network)
+            }
             if let metrics { try metricsServer.start(adopting: metrics) }
         } catch {
             throw ProcessFault("control cannot listen: \(error)")
@@ -146,8 +152,8 @@ final class ControlRole: GatewayControl {
             processWaiters = []
         case .drain:
             isDraining = true
-        case .wantKeys(let issuer):
-            issuers.keyMissing(of: issuer)
+        case .wantKeys(let issuer, let held):
+            issuers.keyMissing(of: issuer, in: held)
         case .serving, .takeConfiguration, .took, .askProcesses, .reload, .adopt, .release, .reopenLogs:
             break
         }
@@ -194,6 +200,11 @@ final class ControlRole: GatewayControl {
         guard faults.isEmpty else { return .partly(faults) }
         configuration = fresh
         issuers.follow(fresh.issuers)
+        do {
+            try network?.reload(fresh.admin)
+        } catch {
+            log.error("the admin listener keeps its certificate", ["reason": error.message])
+        }
         return .taken(workers: workers)
     }
 
@@ -273,14 +284,10 @@ final class ControlRole: GatewayControl {
     // MARK: Listeners
 
     private func answerAdmin(_ request: SmallRequest) async -> SmallAnswer {
-        let answer: AdminAnswer
         switch AdminRequest.read(request) {
-        case .success(let request): answer = await routes.answer(request)
-        case .failure(let problem): answer = problem.answer
+        case .success(let request): await routes.answer(request).small
+        case .failure(let problem): problem.answer.small
         }
-        var writer = JSONWriter()
-        writer.value(answer.body)
-        return SmallAnswer(status: answer.status, contentType: "application/json", body: writer.bytes + [0x0A])
     }
 
     private func answerMetrics(_ request: SmallRequest) async -> SmallAnswer {

@@ -29,6 +29,12 @@ enum ListeningSockets {
         return descriptor
     }
 
+    /// A socket of one process at an address, if there is one.
+    static func openAlone(_ address: SupervisorPlan.Address?) throws(ProcessFault) -> CInt? {
+        guard let address else { return nil }
+        return try openAlone(host: address.host, port: address.port)
+    }
+
     /// A Unix socket at `path`, mode 0660, in place of a dead one; the state directory's lock keeps a living one away.
     static func openLocal(path: String, owner: Account?) throws(ProcessFault) -> CInt {
         var address = try BindAddress(path: path)

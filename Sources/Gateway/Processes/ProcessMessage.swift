@@ -12,8 +12,9 @@ package enum ProcessMessage: Sendable, Equatable {
     case took(Int, fault: String?)
     /// Control asks how the processes are.
     case askProcesses
-    /// A worker met a token of this issuer whose key it does not have; the supervisor passes it on to control.
-    case wantKeys(String)
+    /// A worker met a token of this issuer whose key is not in the set it holds, which has this digest; the supervisor
+    /// passes it on to control.
+    case wantKeys(issuer: String, held: String)
 
     // To a child.
     /// To control: check the file and have it taken.
@@ -40,7 +41,7 @@ package enum ProcessMessage: Sendable, Equatable {
         case .takeConfiguration(let number): "take \(number)"
         case .took(let number, let fault): "took \(number) \(Self.oneLine(fault))"
         case .askProcesses: "processes?"
-        case .wantKeys(let issuer): "keys? \(issuer)"
+        case .wantKeys(let issuer, let held): "keys? \(held) \(issuer)"
         case .checkConfiguration: "check"
         case .reload(let number): "reload \(number)"
         case .drain(let milliseconds): "drain \(milliseconds)"
@@ -62,7 +63,10 @@ package enum ProcessMessage: Sendable, Equatable {
         case "check": self = .checkConfiguration
         case "reopen": self = .reopenLogs
         case "processes": self = .processes(rest)
-        case "keys?": self = .wantKeys(rest)
+        case "keys?":
+            let parts = rest.split(separator: " ", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { return nil }
+            self = .wantKeys(issuer: parts[1], held: parts[0])
         case "worker-took":
             guard let (worker, more) = Self.number(rest), let (number, fault) = Self.number(more) else { return nil }
             self = .workerTook(worker: worker, number, fault: fault.isEmpty ? nil : fault)

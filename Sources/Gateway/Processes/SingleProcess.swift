@@ -69,7 +69,11 @@ enum SingleProcess {
                 }
                 link.signals = signals
                 worker.start()
-                try control.start(admin: parts.sockets.admin, metrics: parts.sockets.metrics)
+                try control.start(
+                    admin: parts.sockets.admin,
+                    network: parts.sockets.adminNetwork,
+                    metrics: parts.sockets.metrics
+                )
             } catch {
                 fault = error
                 loop.stop()
@@ -110,6 +114,7 @@ enum SingleProcess {
 struct SingleSockets {
     let listeners: [ListenerSockets]
     let admin: CInt
+    let adminNetwork: CInt?
     let metrics: CInt?
 
     init(_ plan: SupervisorPlan) throws(ProcessFault) {
@@ -119,6 +124,7 @@ struct SingleSockets {
             listeners.append(ListenerSockets(address: address.text, descriptors: sockets))
         }
         self.listeners = listeners
+        self.adminNetwork = try ListeningSockets.openAlone(plan.adminAddress)
         self.admin = try ListeningSockets.openLocal(path: plan.adminSocket, owner: nil)
         if let address = plan.metrics {
             self.metrics = try ListeningSockets.openAlone(host: address.host, port: address.port)

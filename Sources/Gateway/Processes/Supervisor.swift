@@ -18,6 +18,7 @@ package final class Supervisor {
     private let state: StateDirectory
     private let listeners: [ListenerSockets]
     private let adminListener: CInt
+    private let adminNetworkListener: CInt?
     private let metricsListener: CInt?
     let environment: [String: String]
     /// Set when the gateway stops: no child is started again.
@@ -48,6 +49,7 @@ package final class Supervisor {
         } else {
             self.metricsListener = nil
         }
+        self.adminNetworkListener = try ListeningSockets.openAlone(plan.adminAddress)
         self.adminListener = try ListeningSockets.openLocal(path: plan.adminSocket, owner: plan.account)
         self.signals = try SignalPipe()
         let now = ContinuousClock.now
@@ -124,6 +126,7 @@ package final class Supervisor {
             listeners: sockets,
             channel: channel,
             admin: isControl ? adminListener : nil,
+            adminNetwork: isControl ? adminNetworkListener : nil,
             metrics: isControl ? metricsListener : nil,
             command: []
         )

@@ -31,17 +31,16 @@ extension SupervisorPlan {
         for listener in configuration.listeners { listeners.append(try Self.address(listener.address)) }
         var metrics: Address?
         if let settings = configuration.metrics { metrics = try Self.address(settings.address) }
-        guard case .unix(let adminSocket) = configuration.admin.address else {
-            throw ProcessFault(
-                "admin.address must be a Unix socket",
-                nextSteps: ["write admin: { address: unix:state/admin.sock }"]
-            )
+        var adminAddress: Address?
+        if case .tcp(let host, let port) = configuration.admin.address {
+            adminAddress = Address(host: host, port: port)
         }
         self.init(
             configuration: start.path,
             workers: start.isSingle ? 1 : start.workers ?? configuration.workers.count,
             listeners: listeners,
-            adminSocket: adminSocket,
+            adminSocket: configuration.adminSocket,
+            adminAddress: adminAddress,
             metrics: metrics,
             stateDirectory: configuration.state.directory,
             account: account,
@@ -60,6 +59,16 @@ extension SupervisorPlan {
         case .tcp(let host, let port): return Address(host: host, port: port)
         case .unix(let path):
             throw ProcessFault("cannot listen on unix:\(path): listeners and metrics take TCP addresses")
+        }
+    }
+}
+
+extension Configuration {
+    /// The Unix socket of the admin API: the configured one, and beside a TCP address the usual one.
+    package var adminSocket: String {
+        switch admin.address {
+        case .unix(let path): path
+        case .tcp: "\(state.directory)/admin.sock"
         }
     }
 }

@@ -23,6 +23,8 @@ package struct SupervisorPlan: Sendable {
     package var workers: Int
     package var listeners: [Address]
     package var adminSocket: String
+    /// Where the admin API listens beside its socket; nil: nowhere.
+    package var adminAddress: Address?
     package var metrics: Address?
     package var stateDirectory: String
     package var account: Account?
@@ -36,6 +38,7 @@ package struct SupervisorPlan: Sendable {
         workers: Int,
         listeners: [Address],
         adminSocket: String,
+        adminAddress: Address? = nil,
         metrics: Address?,
         stateDirectory: String,
         account: Account?,
@@ -47,6 +50,7 @@ package struct SupervisorPlan: Sendable {
         self.workers = workers
         self.listeners = listeners
         self.adminSocket = adminSocket
+        self.adminAddress = adminAddress
         self.metrics = metrics
         self.stateDirectory = stateDirectory
         self.account = account

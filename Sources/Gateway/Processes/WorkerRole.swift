@@ -120,7 +120,7 @@ final class WorkerRole {
             throw ProcessFault(error.message)
         }
         trust = WorkerTrust(proofs, configuration.trust, setting.paths, loop: loop, log: setting.log)
-        state.keys.wantKeys = { link.send(.wantKeys($0)) }
+        state.keys.wantKeys = { link.send(.wantKeys(issuer: $0, held: $1)) }
         state.keys.sealChanged = { [unowned self] in tookSeal($0) }
     }
 

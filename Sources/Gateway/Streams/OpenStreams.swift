@@ -53,7 +53,7 @@ extension OpenStreams: ChangeSubscriber {
     package func apply(_ change: RegistryNotice) -> Bool {
         switch change.kind {
         case .app, .organization, .revocation: revision &+= 1
-        case .signing, .keyring, .issuer: break
+        case .signing, .keyring, .issuer, .adminTokens: break
         }
         return false
     }

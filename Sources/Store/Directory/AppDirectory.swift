@@ -215,7 +215,7 @@ extension AppDirectory: ChangeSubscriber {
             for site in change.sites { sites[DirectoryName(.site, site).digest] = nil }
         }
         switch change.kind {
-        case .revocation, .signing, .keyring, .issuer: return false
+        case .revocation, .signing, .keyring, .issuer, .adminTokens: return false
         case .organization:
             for slot in apps.slots(of: change.id) { apps.remove(slot) }
             return false

@@ -18,6 +18,8 @@ package struct RegistryNotice: Sendable, Equatable {
         case keyring
         /// The key set of the outside issuer that the id names.
         case issuer
+        /// The tokens of the admin API.
+        case adminTokens = "admin-tokens"
     }
 
     package var sequence: Int

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Credentials
+import Crypto
 import Encodings
 package import Transport
 
@@ -16,6 +17,12 @@ package struct SharedKeySet: Sendable, Equatable {
 
     /// How long the last good set counts when no newer one can be had, in milliseconds.
     package static let life: Int64 = 86_400_000
+
+    /// What tells one set from another; a word of its own for none.
+    package static func digest(of set: SharedKeySet?) -> String {
+        guard let set else { return "none" }
+        return Hex.encode(Array(SHA256.hash(Array("\(set.source)\n".utf8) + set.bytes).bytes[..<8]))
+    }
 
     package init(source: String, bytes: [UInt8], fetchedAt: Int64) {
         self.source = source

@@ -36,6 +36,14 @@ package struct KeyringDocument: SharedDocument {
     package init() {}
 }
 
+/// The tokens of the admin API.
+package struct AdminTokensDocument: SharedDocument {
+    package static let kind = RegistryNotice.Kind.adminTokens
+    package var tokens: [AdminTokenRecord] = []
+
+    package init() {}
+}
+
 /// A document with the version it was read at.
 package struct VersionedDocument<Document: SharedDocument>: Sendable, Equatable {
     package var document: Document

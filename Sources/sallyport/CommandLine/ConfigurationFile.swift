@@ -37,16 +37,7 @@ enum ConfigurationFile {
         if let named = invocation.environment["SALLYPORT_ADMIN"], !named.isEmpty {
             return named.hasPrefix("unix:") ? String(named.dropFirst(5)) : named
         }
-        switch try load(for: invocation).admin.address {
-        case .unix(let path): return path
-        case .tcp(let host, let port):
-            throw CommandFailure(
-                exit: .notReachable,
-                code: "admin_not_local",
-                message: "the admin listener is \(host):\(port); the command line speaks over a Unix socket",
-                nextSteps: ["set admin.address to unix:state/admin.sock"]
-            )
-        }
+        return try load(for: invocation).adminSocket
     }
 
     private static func problems(_ error: ConfigurationProblems, in path: String) -> CommandFailure {

@@ -6,6 +6,7 @@ enum CommandTable {
     static let all: [Command] =
         RunCommands.all + StatusCommands.all + OrganizationCommands.all + AppCommands.all + OriginCommands.all
         + DomainCommands.all + KeyCommands.all + NativeCommands.all + PolicyCommands.all + ApplyCommands.all
-        + TokenCommands.all + SecretCommands.all + KeyringCommands.all + IssuerCommands.all + TrustCommands.all
+        + TokenCommands.all + SecretCommands.all + KeyringCommands.all + AdminTokenCommands.all + IssuerCommands.all
+        + TrustCommands.all
         + LabCommands.all + LabTrustCommands.all + PlayKeyCommands.all
 }

@@ -57,4 +57,13 @@ import Transport
         #expect(!schedule.isWanted(at: at(29)))
         #expect(schedule.isWanted(at: at(30)))
     }
+
+    @Test func `a set that came meanwhile answers who wanted one, and leaves the turn for the next unknown key`() {
+        var schedule = KeySetSchedule(startingAt: start)
+        schedule.keyMissing(at: start)
+        schedule.answered()
+        #expect(!schedule.isWanted(at: at(100)))
+        schedule.keyMissing(at: at(1))
+        #expect(schedule.isWanted(at: at(1)))
+    }
 }
