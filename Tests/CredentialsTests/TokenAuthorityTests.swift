@@ -62,6 +62,19 @@ import Testing
         #expect(verify(text, .person, by: sessions).fault == .wrongIssuer)
     }
 
+    @Test func `a session tells its app and its trust, or it is none`() throws {
+        let sessions = try authority([forge.issuer(kind: .session, appClaim: "app_id", trustClaim: "app_trust")])
+        let app = ("app_id", "\"app_7f3c2a\"")
+        let good = try forge.es256(F.header("ES256"), F.claims([app, ("app_trust", "\"degraded\"")]))
+        #expect(try verify(good, .application, by: sessions).get().trust == .degraded)
+        let unproved = try forge.es256(F.header("ES256"), F.claims([app]))
+        #expect(try verify(unproved, .application, by: sessions).get().trust == nil)
+        let nameless = try forge.es256(F.header("ES256"), F.claims([("app_trust", "\"hardware\"")]))
+        #expect(verify(nameless, .application, by: sessions).fault == .badClaims)
+        let invented = try forge.es256(F.header("ES256"), F.claims([app, ("app_trust", "\"high\"")]))
+        #expect(verify(invented, .application, by: sessions).fault == .badClaims)
+    }
+
     @Test func `an issuer that nobody listed is refused before any signature is checked`() throws {
         let text = try forge.es256(F.header("ES256"), F.claims([("iss", "\"https://evil.example/\"")]))
         #expect(verify(text, .person, by: try authority()).fault == .wrongIssuer)

@@ -108,7 +108,8 @@ struct TokenForge: Sendable {
         kind: IssuerKind = .person,
         name: String = issuer,
         organization: OrganizationID = Fixture.organization,
-        appClaim: String? = nil
+        appClaim: String? = nil,
+        trustClaim: String? = nil
     ) -> OutsideIssuer {
         OutsideIssuer(
             name: "acme-users",
@@ -118,7 +119,8 @@ struct TokenForge: Sendable {
             organizations: [organization],
             kind: kind,
             personClaim: "sub",
-            appClaim: appClaim
+            appClaim: appClaim,
+            trustClaim: trustClaim
         )
     }
 

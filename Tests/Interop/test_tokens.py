@@ -59,8 +59,10 @@ def served(make, backend, issuers):
 
 
 @pytest.fixture(scope="module")
-def own(served):
-    return served.create_app("shop", origins=["https://shop.example"])
+def own(served, issuers):
+    app = served.create_app("shop", origins=["https://shop.example"])
+    issuers["sessions"].app = issuers["globex"].app = app.id
+    return app
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +92,8 @@ def test_a_token_made_by_pyjwt_is_admitted(served, own, issuers, algorithm):
 
 
 def test_a_shared_secret_signs_too_and_only_by_hmac(served, own):
-    assert get(served, "/v1/x", shared_token(), own).status == 200
-    wrong = jwt.encode(claims(shared_token()), SECRET + "!", "HS256")
+    assert get(served, "/v1/x", shared_token(own), own).status == 200
+    wrong = jwt.encode(claims(shared_token(own)), SECRET + "!", "HS256")
     assert get(served, "/v1/x", wrong, own).status == 401
 
 
@@ -124,6 +126,25 @@ def test_the_leeway_is_a_setting_and_for_others_clocks_only(served, own, issuers
     assert get(served, "/v1/x", issuers["sessions"].token(life=-7), own).status == 401
 
 
+@pytest.mark.parametrize("change", [{"app_trust": None}, {"app_trust": "high"}, {"app_id": None}, {"app_id": "app_of_nobody"}], ids=str)
+def test_a_session_without_its_app_or_its_trust_is_no_credential(served, own, issuers, change):
+    assert get(served, "/v1/x", issuers["sessions"].token(), own).status == 200
+    assert get(served, "/v1/x", issuers["sessions"].token(**change), own).status == 401
+
+
+def test_a_session_is_judged_by_the_trust_that_it_names(served, own, issuers):
+    degraded = issuers["sessions"].token(app_trust="degraded")
+    assert told(get(served, "/v1/x", degraded, own))["sallyport-trust"] == "degraded"
+    assert get(served, "/hardware/x", degraded, own).json()["error"]["code"] == "trust_too_low"
+    assert get(served, "/hardware/x", issuers["sessions"].token(), own).status == 200
+    development = issuers["sessions"].token(app_trust="development")
+    assert get(served, "/v1/x", development, own).json()["data"]["missing"] == "development_mode"
+    served.cli("dev-mode", "on", "--app", own.id, "--hours", "1")
+    assert get(served, "/v1/x", development, own).status == 200
+    served.cli("dev-mode", "off", "--app", own.id)
+    assert get(served, "/v1/x", development, own).status == 401
+
+
 def test_a_key_of_another_issuer_signs_nothing(served, own, issuers):
     stranger = issuers["globex"].keys["ES256"]
     assert get(served, "/v1/x", issuers["sessions"].token(key=stranger), own).status == 401
@@ -132,9 +153,9 @@ def test_a_key_of_another_issuer_signs_nothing(served, own, issuers):
 def test_an_issuer_serves_the_organizations_listed_for_it_only(served, own, issuers):
     foreign = served.create_app("foreign", organization="globex")
     assert get(served, "/v1/x", issuers["globex"].token(), own).status == 401
-    assert get(served, "/globex/x", issuers["globex"].token(), foreign).status == 200
-    assert get(served, "/globex/x", issuers["sessions"].token(), foreign).status == 401
-    assert get(served, "/v1/x", issuers["globex"].token(), foreign).json()["error"]["code"] == "organization_not_allowed"
+    assert get(served, "/globex/x", issuers["globex"].token(app_id=foreign.id), foreign).status == 200
+    assert get(served, "/globex/x", issuers["sessions"].token(app_id=foreign.id), foreign).status == 401
+    assert get(served, "/v1/x", issuers["globex"].token(app_id=foreign.id), foreign).json()["error"]["code"] == "organization_not_allowed"
 
 
 def test_an_issuer_of_apps_names_the_app(served, own, other, issuers):

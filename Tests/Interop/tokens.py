@@ -27,6 +27,7 @@ class Issuer:
     def __init__(self, directory, name, kind, organizations=("acme",), **claims):
         self.name, self.kind, self.organizations, self.claims = name, kind, list(organizations), claims
         self.issuer = "https://%s.example/" % name
+        self.app = None  # whose sessions it makes
         rsa_key = rsa.generate_private_key(65537, 2048)
         self.keys = {
             "ES256": ec.generate_private_key(ec.SECP256R1()), "ES384": ec.generate_private_key(ec.SECP384R1()),
@@ -51,7 +52,10 @@ class Issuer:
     def token(self, algorithm="ES256", life=300, headers=None, key=None, **changes):
         """A token that is good unless `changes` says otherwise; None leaves a claim out."""
         now = int(time.time())
-        claims = {"iss": self.issuer, "aud": "acme-api", "sub": "17", "iat": now if life > 0 else now + life - 60, "exp": now + life, "jti": secrets.token_hex(8), **changes}
+        claims = {"iss": self.issuer, "aud": "acme-api", "sub": "17", "iat": now if life > 0 else now + life - 60, "exp": now + life, "jti": secrets.token_hex(8)}
+        if self.kind == "session":
+            claims.update(app_id=self.app, app_trust="hardware")
+        claims.update(changes)
         claims = {n: v for n, v in claims.items() if v is not None}
         return jwt.encode(claims, key or self.keys[algorithm], algorithm, {"kid": algorithm.lower(), **(headers or {})})
 
@@ -63,9 +67,9 @@ def shared_settings(kind="session"):
     }
 
 
-def shared_token(life=300, **changes):
+def shared_token(app, life=300, **changes):
     now = int(time.time())
-    return jwt.encode({"iss": "https://shared.example/", "aud": "acme-api", "sub": "17", "iat": now, "exp": now + life, **changes}, SECRET, "HS256")
+    return jwt.encode({"iss": "https://shared.example/", "aud": "acme-api", "sub": "17", "iat": now, "exp": now + life, "app_id": app.id, "app_trust": "hardware", **changes}, SECRET, "HS256")
 
 
 def jose(*arguments, text=""):

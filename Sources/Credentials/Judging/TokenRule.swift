@@ -47,10 +47,10 @@ enum TokenRule {
     /// Whether the token was made for this app, in this dialect.
     private static func speaks(_ facts: TokenFacts, _ standing: CredentialTable.Standing) -> Bool {
         let app = standing.app
+        // OFF-078: the session of a web or API-key sign-in is no credential by itself.
+        if facts.kind == .sessionToken, facts.trust == nil { return false }
         switch facts.source {
         case .own(let own):
-            // OFF-078: the session of a web or API-key sign-in is no credential by itself.
-            if facts.kind == .sessionToken, facts.trust == nil { return false }
             return own.app == app.recordID && own.organization == app.organization && own.dialect == standing.dialect
         case .outside(let issuer, let appID):
             // An issuer's tokens count for the organizations that the platform's file lists, and for the app they name.

@@ -25,6 +25,8 @@ package final class OutsideIssuer: Sendable {
     package let kind: IssuerKind
     package let personClaim: String
     package let appClaim: String?
+    /// The claim that says what the sign-in's proof was worth; sessions need it and `appClaim` (OFF-076, OFF-078).
+    package let trustClaim: String?
 
     package init(
         name: String,
@@ -34,7 +36,8 @@ package final class OutsideIssuer: Sendable {
         organizations: [OrganizationID],
         kind: IssuerKind,
         personClaim: String,
-        appClaim: String?
+        appClaim: String?,
+        trustClaim: String? = nil
     ) {
         self.name = name
         self.issuer = issuer
@@ -44,6 +47,7 @@ package final class OutsideIssuer: Sendable {
         self.kind = kind
         self.personClaim = personClaim
         self.appClaim = appClaim
+        self.trustClaim = trustClaim
     }
 
     /// A token that lives longer was meant for something else: 30 days.
@@ -55,7 +59,7 @@ package final class OutsideIssuer: Sendable {
     package func isEqual(to other: OutsideIssuer) -> Bool {
         name == other.name && issuer == other.issuer && audiences == other.audiences
             && algorithms == other.algorithms && organizations == other.organizations && kind == other.kind
-            && personClaim == other.personClaim && appClaim == other.appClaim
+            && personClaim == other.personClaim && appClaim == other.appClaim && trustClaim == other.trustClaim
     }
 
     /// Whether tokens of it may be used with apps of this organization.
@@ -81,7 +85,7 @@ package final class OutsideIssuer: Sendable {
         return TokenFacts(
             kind: kind.credential,
             source: .outside(self, try app(claims)),
-            trust: nil,
+            trust: try trust(claims),
             person: person,
             issuedAt: times.issuedAt,
             // The leeway is spent here once: whoever keeps the facts compares with this alone.
@@ -94,10 +98,17 @@ package final class OutsideIssuer: Sendable {
     private func app(_ claims: TokenClaims) throws(TokenFault) -> AppID? {
         guard let appClaim else { return nil }
         guard let text = try claims.optionalText(appClaim) else {
-            if kind == .app { throw .badClaims }
+            // A session that names no app could be taken from one app to another.
+            if kind != .person { throw .badClaims }
             return nil
         }
         guard AppID.isWellFormed(text.utf8.span) else { throw .badClaims }
         return AppID(rawValue: text)
+    }
+
+    private func trust(_ claims: TokenClaims) throws(TokenFault) -> Trust? {
+        guard kind == .session, let trustClaim, let text = try claims.optionalText(trustClaim) else { return nil }
+        guard let trust = Trust(rawValue: text) else { throw .badClaims }
+        return trust
     }
 }

@@ -18,6 +18,8 @@ package struct IssuerSettings: Sendable {
     package var personClaim: String
     /// The claim that holds the App ID; nil: tokens of it name no app.
     package var appClaim: String?
+    /// The claim that holds the trust of a session's sign-in; nil for other kinds.
+    package var trustClaim: String?
     /// Ranges a key server may live in although they are private.
     package var privateNetworks: [AddressRange]
     /// PEM file of the authorities to trust for the key server; nil: the system's.

@@ -15,7 +15,8 @@ extension IssuerSettings {
             organizations: organizations,
             kind: kind,
             personClaim: personClaim,
-            appClaim: appClaim
+            appClaim: appClaim,
+            trustClaim: trustClaim
         )
     }
 

@@ -70,7 +70,8 @@ enum IssuerSection {
             organizations: organizations,
             kind: kind,
             personClaim: claims.person,
-            appClaim: claims.app,
+            appClaim: claims.app ?? (kind == .session ? ClaimSection.sessionApp : nil),
+            trustClaim: kind == .session ? claims.trust : nil,
             privateNetworks: networks,
             keyAuthorities: keys.authorities
         )
@@ -141,15 +142,32 @@ enum ClaimSection {
     struct Claims: Sendable {
         var person: String
         var app: String?
+        var trust: String
     }
 
     static let person = Setting("person", ValueKind.text, .standard("sub"), "The claim that holds the person's id.")
-    static let app = Setting("app", ValueKind.text, .optional, "The claim that holds the App ID.")
+    static let app = Setting(
+        "app",
+        ValueKind.text,
+        .optional,
+        "The claim that holds the App ID. Needed for `app`; left out, `app_id` for `session`."
+    )
+    static let trust = Setting(
+        "trust",
+        ValueKind.text,
+        .standard("app_trust"),
+        "The claim of a session that says what its sign-in proved, as `Sallyport-Trust` told it; without it a session counts for nothing."
+    )
 
-    static let schema = SectionSchema("issuers[].claims", [person.row, app.row])
+    /// Where a session names its app unless the file says otherwise (dialects.md A.5).
+    static let sessionApp = "app_id"
+
+    static let schema = SectionSchema("issuers[].claims", [person.row, app.row, trust.row])
 
     static let kind = ValueKind<Claims>.section(schema) { section in
         let app = section.value(app)
-        return section.value(person).map { Claims(person: $0, app: app) }
+        let trust = section.value(trust)
+        guard let person = section.value(person), let trust else { return nil }
+        return Claims(person: person, app: app, trust: trust)
     }
 }
