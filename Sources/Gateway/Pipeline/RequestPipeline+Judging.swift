@@ -81,14 +81,15 @@ extension RequestPipeline {
         exchange.facts.admission = admission
         exchange.facts.openRevision = worker.state.streams.revision
         exchange.facts.isOriginListed = exchange.request.hasOrigin(listedBy: admission.app, in: route.settings.dialect)
-        if let key = admission.keyID { noteUse(of: key, exchange) }
+        if let key = admission.keyID { noteUse(of: key, admission.app, exchange) }
         worker.metrics.admissions.increment()
     }
 
     /// When and from which network a key was last used: enough to recognise a server, not a person.
-    private func noteUse(of key: APIKeyID, _ exchange: Exchange) {
+    private func noteUse(of key: APIKeyID, _ app: App, _ exchange: Exchange) {
         let client = exchange.facts.client
-        worker.state.keyUses.note(key) { client.noteworthyNetwork }
+        guard worker.state.keyUses.note(key, network: { client.noteworthyNetwork }) else { return }
+        worker.state.renewal.presented(Array(exchange.request.text(of: .xAPIKey).utf8), .key(key), of: app)
     }
 
     /// Asks whether the request may speak for that app.

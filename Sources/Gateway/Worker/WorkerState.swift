@@ -21,6 +21,8 @@ package final class WorkerState {
     /// Looks run tokens up; nil: there are none.
     package var runTokens: (any RunTokenLookup)?
     package let keyUses: KeyUseRecorder
+    /// Hashes anew what is kept under an older pepper.
+    package let renewal: SecretRenewal
     package let deviceKeys: DeviceKeyStore
     package let challenges: ChallengeStore
     package let caps: SignInCaps
@@ -59,6 +61,7 @@ package final class WorkerState {
         self.tokens = judge
         windows = WindowStore(connection: connection)
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
+        renewal = SecretRenewal(connection: connection, peppers: peppers, loop: loop)
         deviceKeys = DeviceKeyStore(connection: connection)
         self.keys = keys(connection)
         challenges = ChallengeStore(connection: connection)

@@ -25,8 +25,11 @@ package final class KeyUseRecorder: RedisReplyReceiver {
     }
 
     /// Notes a use from `network`, a /24 or /48 in text, made only if it is wanted; a lost note is no loss.
-    package func note(_ key: APIKeyID, network: () -> String) {
-        guard isDue(digest.of(.key, key.rawValue.utf8.span) | 1) else { return }
+    ///
+    /// True about once a minute for each key.
+    @discardableResult
+    package func note(_ key: APIKeyID, network: () -> String) -> Bool {
+        guard isDue(digest.of(.key, key.rawValue.utf8.span) | 1) else { return false }
         let use = KeyUse(at: loop.wallClockMilliseconds, network: network())
         _ = connection.send(receiver: self, token: 0) { buffer in
             buffer.beginCommand(arguments: 6)
@@ -37,6 +40,7 @@ package final class KeyUseRecorder: RedisReplyReceiver {
             buffer.appendArgument(utf8: key.rawValue)
             buffer.appendArgument(utf8: use.text)
         }
+        return true
     }
 
     /// Whether the key was not noted within the interval; it then counts as noted.

@@ -73,7 +73,8 @@ enum AppCommands {
         let rows = answer.items("apps").map { row in
             [
                 row.text("app_id"), row.text("organization"), row.text("username"), row.text("name"),
-                row["enabled"]?.bool == false ? "disabled" : "enabled", row.text("check"),
+                row["revoked"]?.bool == true ? "revoked" : row["enabled"]?.bool == false ? "disabled" : "enabled",
+                row.text("check"),
             ]
         }
         return Output.table(

@@ -112,7 +112,7 @@ enum AdminSection {
         "address",
         ValueKind.adminAddress,
         .optional,
-        "A Unix socket (the user's name is who did it), or a TCP address with TLS. Left out: `admin.sock` in the state directory.",
+        "A Unix socket (the user's name is who did it), or a TCP address with TLS, where admin tokens say who it is; then the socket is there too. Left out: `admin.sock` in the state directory.",
         reload: .restart
     )
     static let tls = Setting("tls", TLSSection.kind(at: "admin.tls"), .optional, "Needed by a TCP address.")
@@ -201,14 +201,14 @@ enum SecretSection {
         "pepper",
         ValueKind.secret,
         .optional,
-        "Keys the hashes of API keys and secrets; 32 bytes or more. Left out: made once under `keys/` of the state directory.",
+        "Keys the hashes of API keys and secrets; 32 bytes or more, or lines of 64 hexadecimal digits as in our own files. Left out: made once under `keys/` of the state directory.",
         reload: .restart
     )
     static let seal = Setting(
         "seal",
         ValueKind.secret,
         .optional,
-        "Seals what Redis keeps; 32 bytes or more. Left out: made once, as the pepper.",
+        "Seals what Redis keeps; as the pepper. Left out: made once, as the pepper.",
         reload: .restart
     )
 

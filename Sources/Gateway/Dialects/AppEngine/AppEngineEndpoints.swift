@@ -113,6 +113,7 @@ enum AppEngineEndpoints {
         guard let secret, let kept = app.record.secret.flatMap(CompiledSecret.init),
             worker.state.peppers.matches(kept, .appSecret, message: Array(secret.utf8).span)
         else { return failed(.wrongSecret) }
+        worker.state.renewal.presented(Array(secret.utf8), .secret, of: app)
         do {
             let token = try await worker.signIn.token(.secret, for: app, in: .appengine, now: request.now)
             worker.state.signInHistory.count(.secret, of: app.recordID, at: request.now)

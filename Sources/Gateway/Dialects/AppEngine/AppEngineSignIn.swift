@@ -134,6 +134,7 @@ struct AppEngineSignIn {
                 worker.state.peppers.matches(secret, .debugToken, message: Array(token.utf8).span)
             else { continue }
             worker.state.keyUses.note(APIKeyID(rawValue: record.id)) { request.client.noteworthyNetwork }
+            worker.state.renewal.presented(Array(token.utf8), .debugToken(record.id), of: app)
             return .success(
                 AppGrant(
                     kind: .debugToken,
