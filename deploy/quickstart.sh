@@ -2,8 +2,8 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 #
-# From a fresh checkout to a gateway that lets in one website and one server, in front of an example back end.
-#   deploy/quickstart.sh [--port 8443] [--backend-port 9000] [--metrics-port 9464]
+# From a fresh checkout to a gateway that lets in one website and one server, in front of an example API and a sign-in service.
+#   deploy/quickstart.sh [--port 8443] [--backend-port 9000] [--sign-in-port 9100] [--metrics-port 9464]
 #   deploy/quickstart.sh --stop         ends what it started
 #   deploy/quickstart.sh --self-test    starts on free ports, runs the printed lines, checks their answers, stops
 # All it makes lies in .quickstart/ and .build/; running it again changes nothing.
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 . deploy/common.sh
 
 RUN=.quickstart
-PORT=8443 BACKEND_PORT=9000 METRICS_PORT=9464
+PORT=8443 BACKEND_PORT=9000 SIGN_IN_PORT=9100 METRICS_PORT=9464
 ALLOWED=https://shop.example REFUSED=https://evil.example
 
 # sallyport ARGUMENTS...: the command line of the gateway that was started here.
@@ -29,33 +29,21 @@ make_certificate() {
 }
 
 write_configuration() {
-    cat >$RUN/sallyport.yaml <<YAML
-version: 1
-workers: 2
-listeners:
-  - address: 127.0.0.1:$PORT
-    tls: { certificates: [{ cert: site.pem, key: site.key }], default: site.pem }
-admin: { address: unix:state/admin.sock }
-metrics: { address: 127.0.0.1:$METRICS_PORT }
-log: { access: access.log }
-state: { redis: embedded, directory: state }
-upstreams:
-  api: { endpoints: [http://127.0.0.1:$BACKEND_PORT] }
-routes:
-  - name: api
-    match: { path: /v1/ }
-    upstream: api
-    dialect: offlineid
-    access: { organizations: [acme], credentials: [origin, api_key] }
-    cors: { credentials: false, max_age: 600s }
-  - name: limited
-    match: { path: /limited/ }
-    upstream: api
-    dialect: offlineid
-    access: { organizations: [acme], credentials: [api_key] }
-    limits:
-      - { name: five, per: [app], limit: 5, window: 60s }
-YAML
+    sed -e "s/\b8443\b/$PORT/; s/\b9000\b/$BACKEND_PORT/; s/\b9100\b/$SIGN_IN_PORT/; s/\b9464\b/$METRICS_PORT/" \
+        config/examples/quickstart.yaml >$RUN/sallyport.yaml
+}
+
+# The sign-in service makes a new key at each start; the gateway reads it from a file.
+fetch_sign_in_key() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        curl -sf -o $RUN/sign-in.jwks.new "http://127.0.0.1:$SIGN_IN_PORT/.well-known/jwks.json" && break
+        sleep 0.1
+    done
+    [ -s $RUN/sign-in.jwks.new ] || die "the sign-in service did not start; its log is $RUN/sign-in.log"
+    cmp -s $RUN/sign-in.jwks.new $RUN/sign-in.jwks && rm $RUN/sign-in.jwks.new && return
+    mv $RUN/sign-in.jwks.new $RUN/sign-in.jwks
+    if is_running $RUN/gateway.pid sallyport; then sallyport reload >/dev/null; fi
 }
 
 # start NAME WORD PORT COMMAND...: starts it in the background unless it runs; its port must be free.
@@ -110,12 +98,14 @@ print_lines() {
         i=$((i + 1))
     done
     printf '\n# the command line: %s --help; it finds this gateway by\nexport SALLYPORT_CONFIG=%s/sallyport.yaml\n' "$BINARY" $RUN
+    printf '\nWhat comes next: config/examples/README.md (a website, an iOS or Android app, a server, a simulator)\n'
     printf '\nEnd it with: deploy/quickstart.sh --stop\n'
 }
 
 stop() {
     stop_pid $RUN/gateway.pid sallyport
     stop_pid $RUN/backend.pid backend.py
+    stop_pid $RUN/sign-in.pid signin.py
 }
 
 run() {
@@ -130,9 +120,11 @@ run() {
         . "$RUN/ports"
     else
         write_configuration
-        printf 'PORT=%s BACKEND_PORT=%s METRICS_PORT=%s\n' "$PORT" "$BACKEND_PORT" "$METRICS_PORT" >$RUN/ports
+        printf 'PORT=%s BACKEND_PORT=%s SIGN_IN_PORT=%s METRICS_PORT=%s\n' "$PORT" "$BACKEND_PORT" "$SIGN_IN_PORT" "$METRICS_PORT" >$RUN/ports
     fi
     start backend backend.py "$BACKEND_PORT" python3 config/examples/backend.py --port "$BACKEND_PORT"
+    start sign-in signin.py "$SIGN_IN_PORT" python3 config/examples/signin.py --port "$SIGN_IN_PORT"
+    fetch_sign_in_key
     start gateway sallyport "$PORT" "$BINARY" run --config $RUN/sallyport.yaml
     wait_until_ready
     make_app
@@ -141,9 +133,9 @@ run() {
 self_test() {
     RUN=.quickstart/self-test
     rm -rf $RUN
-    read -r PORT BACKEND_PORT METRICS_PORT < <(python3 -c '
+    read -r PORT BACKEND_PORT SIGN_IN_PORT METRICS_PORT < <(python3 -c '
 import socket
-s = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+s = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
 print(*(x.getsockname()[1] for x in s))')
     trap 'stop; rm -rf $RUN' EXIT
     run
@@ -171,12 +163,12 @@ while [ $# -gt 0 ]; do
     case $1 in
     --stop) action=stop ;;
     --self-test) action=self_test ;;
-    --port | --backend-port | --metrics-port)
+    --port | --backend-port | --sign-in-port | --metrics-port)
         [[ ${2:-} =~ ^[0-9]+$ ]] || die "$1 takes a port number"
-        case $1 in --port) PORT=$2 ;; --backend-port) BACKEND_PORT=$2 ;; *) METRICS_PORT=$2 ;; esac
+        case $1 in --port) PORT=$2 ;; --backend-port) BACKEND_PORT=$2 ;; --sign-in-port) SIGN_IN_PORT=$2 ;; *) METRICS_PORT=$2 ;; esac
         shift
         ;;
-    *) die "usage: deploy/quickstart.sh [--port N] [--backend-port N] [--metrics-port N] | --stop | --self-test" ;;
+    *) die "usage: deploy/quickstart.sh [--port N] [--backend-port N] [--sign-in-port N] [--metrics-port N] | --stop | --self-test" ;;
     esac
     shift
 done

@@ -202,7 +202,7 @@ extension SignInService {
         guard let trust = verdict.trust else {
             return .refuse(.attestationFailed(verdict.reason ?? .malformed, on: proof.platform, policy))
         }
-        if trust == .degraded, !policy.allowsDegraded {
+        if verdict.isDegraded, !policy.allowsDegraded {
             return .refuse(.attestationFailed(verdict.reason ?? .deviceCannotAttest, on: proof.platform, policy))
         }
         let counted = SignInVerdict(trust: trust, reason: verdict.reason)

@@ -72,7 +72,7 @@ export class Widget {
   async open() {
     const token = await this.appToken();
     const url = this.gateway.replace(/^http/, "ws") + this.socketPath;
-    const socket = new WebSocket(url, ["sallyport", `sallyport.bearer.${token}`]);
+    const socket = new WebSocket(url, ["sallyport.bearer", token]);
     this.socket = socket;
     socket.onopen = () => this.onstate("online");
     socket.onmessage = (event) => this.onmessage(event.data);

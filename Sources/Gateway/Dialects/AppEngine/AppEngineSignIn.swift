@@ -111,7 +111,7 @@ struct AppEngineSignIn {
         let words = verdict.reasons.compactMap { Reason($0, on: .android) }
         guard let trust = verdict.trust else { return .failure(words.first ?? .badSignature) }
         // What other dialects degrade is refused; what this one does not ask for has no word.
-        if trust == .degraded, let first = words.first { return .failure(first) }
+        if verdict.isDegraded, let first = words.first { return .failure(first) }
         return .success(
             AppGrant(
                 kind: .appToken,
