@@ -28,17 +28,22 @@ extension RequestHead {
         return path.count == end || path[end] == UInt8(ascii: "/")
     }
 
+    /// Whether the asking request is the described one, behind the prefix: fields of its client describe nothing then.
+    var describesByPath: Bool {
+        let target = target
+        let end = DescribedRequest.path.utf8.count
+        return target.count > end && target[end] == UInt8(ascii: "/")
+    }
+
     /// Writes the described request as its client would have sent it; false when nothing says which it was, or two things
     /// do.
     func appendDescribed(to buffer: inout ByteBuffer) -> Bool {
         let target = target
-        let end = DescribedRequest.path.utf8.count
-        // Behind the prefix the asking request is the described one: fields of its client describe nothing then.
-        let isByPath = target.count > end && target[end] == UInt8(ascii: "/")
+        let isByPath = describesByPath
         if isByPath {
             buffer.append(methodBytes)
             buffer.append(" ")
-            buffer.append(target.extracting(end..<target.count))
+            buffer.append(target.extracting(DescribedRequest.path.utf8.count..<target.count))
         } else {
             guard let uri = only("x-forwarded-uri"), let method = only("x-forwarded-method") else { return false }
             buffer.append(fields.value(at: method))

@@ -13,6 +13,7 @@ extension RequestPipeline {
     /// of its client is believed.
     func takeDescribed(_ exchange: Exchange) -> Step? {
         let asksWithHead = exchange.request.method == .head
+        let isByPath = exchange.request.describesByPath
         scratch.removeAll()
         guard exchange.request.appendDescribed(to: &scratch) else {
             return refuse(exchange, Refusal(.badRequest, reason: "check_describes_nothing"))
@@ -29,7 +30,11 @@ extension RequestPipeline {
             refuse(exchange, error)
             return .answered
         }
-        exchange.facts.check = asksWithHead == (exchange.request.method == .head) ? .asked : .askedOtherwise
+        exchange.facts.check = CheckQuestion(
+            // Envoy takes nothing but 200 for a yes.
+            yes: isByPath ? 200 : 204,
+            leavesBodyOut: asksWithHead != (exchange.request.method == .head)
+        )
         if let connection = exchange.facts.connection {
             let trusted = worker.snapshot.trustedProxies
             let client = exchange.request.client(behind: connection.peer, trusted: trusted)
@@ -42,17 +47,17 @@ extension RequestPipeline {
     /// The request that was asked about may pass: the fields that an upstream would get say for whom.
     func answerCheck(_ exchange: Exchange) {
         exchange.facts.outcome = .admitted
-        exchange.respond(LocalAnswer(status: 204, fields: exchange.facts.judgementFields))
+        let status = exchange.facts.check?.yes ?? 204
+        exchange.respond(LocalAnswer(status: status, fields: exchange.facts.judgementFields))
     }
 }
 
-/// Whether a request is only asked about, by another proxy.
-enum CheckQuestion {
-    case none
-    case asked
-    /// One of the two requests is HEAD and the other is not: the answer's body is left out, so that both agree on its
-    /// length.
-    case askedOtherwise
+/// The question of another proxy about a request.
+struct CheckQuestion {
+    /// The status that says that it may pass.
+    let yes: Int
+    /// One of the two requests is HEAD and the other is not: without a body both agree on the answer's length.
+    let leavesBodyOut: Bool
 }
 
 extension ExchangeFacts {

@@ -82,7 +82,7 @@ final class RequestPipeline {
                 step = handOff(exchange)
                 next = .forward
             case .forward:
-                return exchange.facts.check == .none ? exchange.forward() : answerCheck(exchange)
+                return exchange.facts.check == nil ? exchange.forward() : answerCheck(exchange)
             }
             guard step == .proceed else { return }
             exchange.facts.phase = next

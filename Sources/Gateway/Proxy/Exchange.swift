@@ -131,7 +131,7 @@ final class Exchange {
         facts.status = answer.status
         detachUpstream(keep: false)
         var answer = answer
-        if facts.check == .askedOtherwise { answer.body = [] }
+        if facts.check?.leavesBodyOut == true { answer.body = [] }
         client.sendLocal(answer, for: self)
         finish()
     }

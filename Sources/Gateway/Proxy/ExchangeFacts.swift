@@ -40,8 +40,8 @@ struct ExchangeFacts {
     var signIn: SignInAttempt?
     /// `Sallyport-Identity` for the upstream.
     var identity: [UInt8]?
-    /// Whether another proxy only asks about the request.
-    var check = CheckQuestion.none
+    /// Set when another proxy only asks about the request.
+    var check: CheckQuestion?
     /// Whether the request's `Origin` is listed by the app it speaks for: such a page may read the answer.
     var isOriginListed = false
     /// Whether the token came as a WebSocket sub-protocol: browsers then want one to be chosen.
