@@ -62,20 +62,16 @@ struct CheckQuestion {
 
 extension ExchangeFacts {
     /// What was judged, as fields of an answer to a proxy that asks.
+    ///
+    /// All of them, also those that are empty: a proxy that copies them replaces what a client has forged.
     fileprivate var judgementFields: [HeaderField] {
-        var fields = [
-            HeaderField(name: "cache-control", value: "no-store"),
-            HeaderField(name: "sallyport-decision", value: decision.text),
+        let told = [
+            ("decision", decision.text), ("organization", admission?.app.organization.rawValue),
+            ("app", admission?.app.appID.rawValue), ("credential", admission?.kind.rawValue),
+            ("trust", admission?.trust?.rawValue), ("person", admission?.person),
+            ("identity", identity.map { String(decoding: $0, as: UTF8.self) }),
         ]
-        guard let admission else { return fields }
-        fields.append(HeaderField(name: "sallyport-organization", value: admission.app.organization.rawValue))
-        fields.append(HeaderField(name: "sallyport-app", value: admission.app.appID.rawValue))
-        fields.append(HeaderField(name: "sallyport-credential", value: admission.kind.rawValue))
-        if let trust = admission.trust { fields.append(HeaderField(name: "sallyport-trust", value: trust.rawValue)) }
-        if let person = admission.person { fields.append(HeaderField(name: "sallyport-person", value: person)) }
-        if let identity {
-            fields.append(HeaderField(name: "sallyport-identity", value: String(decoding: identity, as: UTF8.self)))
-        }
-        return fields
+        return [HeaderField(name: "cache-control", value: "no-store")]
+            + told.map { HeaderField(name: "sallyport-\($0.0)", value: $0.1 ?? "") }
     }
 }
