@@ -87,8 +87,8 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "Attestation", "Buffers", "Credentials", "Crypto", "Encodings", "Gateway", "Store", "Telemetry",
-                "Transport",
+                "Attestation", "Buffers", "Credentials", "Crypto", "Encodings", "Gateway", "Limits", "Store",
+                "Telemetry", "Transport",
             ]
         ),
         tests("HTTP", ["Buffers", "HTTP"]),

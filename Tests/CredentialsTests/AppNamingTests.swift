@@ -43,6 +43,8 @@ import Testing
         #expect(name([(.organization, "acme"), (.appName, "acme-web")], .appengine) == .organizationAndName)
         #expect(name([(.appName, "acme-web")], .appengine) == .refused(Refusal(.missingOrganization)))
         #expect(name([], .appengine) == .refused(Refusal(.missingOrganization)))
+        #expect(name([(.authorization, "Bearer x")], .appengine) == .refused(Refusal(.missingOrganization)))
+        #expect(name([(.organization, "acme"), (.authorization, "Bearer x")], .appengine) == .token)
         #expect(name([(.organization, "acme"), (.apiKey, Fixture.key(1).text)], .appengine) == .apiKey)
         #expect(name([(.organization, "acme"), (.appID, "app_7f3c2a")], .appengine) != .appID)
     }

@@ -339,6 +339,41 @@ def test_the_hand_off_is_signed_for_the_upstream_and_kept(served, own, issuers):
     assert "sallyport-identity" not in told(served.get("/optional/x", own.fields))
 
 
+def test_issuer_algorithm_and_life_are_settings(make, backend, tmp_path):
+    gateway = make([route("api", "/v1/", access=access("api_key", "server_token"), forward={"identity": True})], {"api": {"endpoints": [url(backend)]}},
+                   workers=1, start=False, tokens={"issuer": "https://other.example", "algorithm": "EdDSA", "hand_off": "60s"})
+    gateway.configuration["listeners"][0]["serves"] = ["keys"]
+    gateway.write()
+    gateway.start()
+    gateway.create_organization("acme")
+    app = gateway.create_app("web")
+    token = mint(gateway, app, "server_token")["token"]
+    keys = jwt.PyJWKSet.from_dict(published(gateway).json())
+    assert jwt.get_unverified_header(token)["alg"] == "EdDSA"
+    assert jwt.decode(token, keys[jwt.get_unverified_header(token)["kid"]].key, ["EdDSA"], audience="sallyport")["iss"] == "https://other.example"
+    answer = get(gateway, "/v1/x", token)
+    assert answer.status == 200
+    # Upstreams get what every library of theirs can verify.
+    identity = told(answer)["sallyport-identity"]
+    said = jwt.decode(identity, keys[jwt.get_unverified_header(identity)["kid"]].key, ["ES256"], audience="api", issuer="https://other.example")
+    assert said["exp"] - said["iat"] == 60
+    # Tokens of another issuer's name are nobody's.
+    gateway.configuration["tokens"]["issuer"] = "https://third.example"
+    gateway.write()
+    gateway.reload()
+    end = time.monotonic() + 5
+    while get(gateway, "/v1/x", token).status == 200:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert get(gateway, "/v1/x", mint(gateway, app, "server_token")["token"]).status == 200
+
+
+def test_a_clock_that_is_some_seconds_ahead_makes_no_good_token_bad(served, own, issuers):
+    # B29: issued three seconds from now.
+    assert get(served, "/v1/x", issuers["sessions"].token(iat=int(time.time()) + 3), own).status == 200
+    assert get(served, "/v1/x", issuers["sessions"].token(iat=int(time.time()) + 30), own).status == 401
+
+
 def test_the_hand_off_opens_nothing(served, own):
     identity = told(served.get("/signed/x", own.fields))["sallyport-identity"]
     for kind in KINDS:

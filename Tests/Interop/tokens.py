@@ -1,9 +1,12 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Outside issuers of tokens, whose keys and tokens are made by independent libraries."""
+import http.server
 import json
 import secrets
+import ssl
 import subprocess
+import threading
 import time
 
 import jwt
@@ -103,3 +106,39 @@ def claims(token):
 def told(answer):
     """What the upstream was told, by the example back end."""
     return {n.lower(): v for n, v in answer.json()["gateway"].items()}
+
+
+class KeyServer:
+    """A real HTTPS server of one issuer's key set; counts what is fetched."""
+
+    def __init__(self, issuer, identity):
+        server = self
+        self.issuer, self.fetches, self.status, self.delay = issuer, 0, 200, 0.0
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                server.fetches += 1
+                time.sleep(server.delay)
+                body = server.issuer.file.read_bytes()
+                self.send_response(server.status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*identity)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return "https://localhost:%d/jwks.json" % self.server.server_address[1]
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()

@@ -15,19 +15,6 @@ enum TokenSection {
         .standard(.es256),
         "What signing keys are made for at the next `keyring rotate`. `Sallyport-Identity` is ES256 always."
     )
-    // OFF-079 states no life; a day is what people expect of a sign-in.
-    static let session = Setting(
-        "session",
-        .duration(.seconds(60)...(.seconds(30 * 86_400))),
-        .standard(.seconds(86_400)),
-        "Life of a session or person's token. App tokens live one hour."
-    )
-    static let run = Setting(
-        "run",
-        .duration(.seconds(60)...(.seconds(86_400))),
-        .standard(.seconds(900)),
-        "Life of a run token."
-    )
     // Short, since an upstream cannot ask whether it was revoked; two minutes bear a slow clock.
     static let handOff = Setting(
         "hand_off",
@@ -45,23 +32,17 @@ enum TokenSection {
 
     static let schema = SectionSchema(
         "tokens",
-        [issuer.row, algorithm.row, session.row, run.row, handOff.row, leeway.row]
+        [issuer.row, algorithm.row, handOff.row, leeway.row]
     )
 
     static let kind = ValueKind<TokenSettings>.section(schema) { section in
         let issuer = section.value(issuer)
         let algorithm = section.value(algorithm)
-        let session = section.value(session)
-        let run = section.value(run)
         let handOff = section.value(handOff)
-        guard let leeway = section.value(leeway), let issuer, let algorithm, let session, let run, let handOff else {
-            return nil
-        }
+        guard let leeway = section.value(leeway), let issuer, let algorithm, let handOff else { return nil }
         return TokenSettings(
             issuer: issuer,
             algorithm: algorithm,
-            session: session,
-            run: run,
             handOff: handOff,
             leeway: leeway
         )
