@@ -92,7 +92,9 @@ package enum HTTP2Properties {
         let none = FieldTable()
         switch event {
         case .head(let stream), .refused(let stream, _):
-            guard session.role == .server else { return }
+            // After a head, a refusal is about trailers; the stream has been reset then.
+            guard session.role == .server, stream.context == nil else { return }
+            stream.context = session
             let hasBody = turn & 1 == 1
             if turn & 7 == 5 { return session.reset(stream, .cancel) }
             session.respond(stream, status: 200, fields: none, skipping: [], adding: [UInt8]().span, hasBody: hasBody)

@@ -111,7 +111,11 @@ final class HTTP2ClientSide: ClientSide {
 
     // MARK: The answer
 
-    var isCongested: Bool { (stream?.outboundCount ?? 0) >= Self.outboundHighWater }
+    var isCongested: Bool {
+        guard let stream, let connection else { return false }
+        let isCrowded = connection.session.isOutboundCrowded || connection.worker.loop.isMemoryShort
+        return stream.outboundCount > (isCrowded ? HTTP2Stream.crowdedWater : Self.outboundHighWater)
+    }
 
     func sendContinue() {
         guard let stream, let connection else { return }

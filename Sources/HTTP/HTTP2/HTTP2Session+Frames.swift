@@ -220,6 +220,7 @@ extension HTTP2Session {
         if latest === stream { latest = nil }
         ownResets.remove(id)
         stream.isClosed = true
+        outboundTotal -= stream.outbound.count
         if stream.ignoresInbound { lingering.removeAll { $0.stream === stream } }
         if stream.uncredited > 0 {
             if role == .server { frames.creditConnection(stream.uncredited) }
@@ -235,8 +236,10 @@ extension HTTP2Session {
         if stream.ignoresInbound { linger(stream) }
     }
 
-    func dataSent(_ stream: HTTP2Stream) {
-        guard stream.isAboveLowWater, stream.outbound.count <= HTTP2Stream.lowWater else { return }
+    func dataSent(_ stream: HTTP2Stream, _ count: Int) {
+        outboundTotal -= count
+        let mark = isOutboundCrowded ? HTTP2Stream.crowdedWater : HTTP2Stream.lowWater
+        guard stream.isAboveLowWater, stream.outbound.count <= mark else { return }
         stream.isAboveLowWater = false
         tell(.drained(stream))
     }

@@ -33,6 +33,8 @@ package final class HTTP2Session {
     var blockBytes = 0
     var fieldBytes = 0
     var continuationCount = 0
+    /// Body bytes of all streams that wait to be sent.
+    var outboundTotal = 0
     /// Answered streams whose bodies still come, and until when that is borne; in order of time.
     var lingering: [(stream: HTTP2Stream, until: UInt64)] = []
     /// The last stream that is served, once that is decided.
@@ -176,6 +178,12 @@ package final class HTTP2Session {
         pool.give(stream)
     }
 
+    /// Whether the streams together have so much to send that none of them should take more than it must.
+    package var isOutboundCrowded: Bool { outboundTotal > Self.crowdedTotal }
+
+    /// Four streams as full as one may be: many streams that nobody reads are not to hold as much each.
+    private static let crowdedTotal = 512 * 1024
+
     // MARK: Commands of a server
 
     /// Answers with `status`, the fields of `fields` not skipped, and the field lines of `added`.
@@ -252,7 +260,8 @@ package final class HTTP2Session {
         guard !stream.isClosed, bytes.count > 0 else { return }
         precondition(!stream.isOutboundEnded, "wrote after the end of a body")
         stream.outbound.append(bytes)
-        if stream.outbound.count > HTTP2Stream.lowWater { stream.isAboveLowWater = true }
+        outboundTotal += bytes.count
+        if stream.outbound.count > HTTP2Stream.crowdedWater { stream.isAboveLowWater = true }
         wake(stream)
     }
 

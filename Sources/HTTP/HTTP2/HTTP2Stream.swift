@@ -10,6 +10,8 @@ package import Buffers
 package final class HTTP2Stream {
     /// Below this many bytes to send, the owner is told to bring more.
     package static let lowWater = 32 * 1024
+    /// The same where the connection's streams together hold too much.
+    package static let crowdedWater = 8 * 1024
 
     /// The stream's number on its connection.
     package internal(set) var id: Int32 = 0

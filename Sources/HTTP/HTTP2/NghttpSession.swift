@@ -447,6 +447,6 @@ private func sendData(
     stream.outbound.move(length, to: &session.output)
     stream.sentCount &+= length
     if isCutSmall { owner.windowWasTiny() }
-    owner.dataSent(stream)
+    owner.dataSent(stream, length)
     return 0
 }

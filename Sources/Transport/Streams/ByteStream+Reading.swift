@@ -92,7 +92,10 @@ extension ByteStream {
                 return unsafe recv(descriptor, room.baseAddress, room.count, 0)
             }
             if received == asked {
+                // The owner sees a first piece before a larger one is read: it may not want more.
+                let isGrowing = readSize < 64 << 10
                 readSize = min(readSize * 4, 64 << 10)
+                if isGrowing { return .full }
             } else if received > 0 {
                 if sawPeerEnd { continue }
                 mayRead = false
