@@ -88,9 +88,9 @@ class Attacker:
         self.socket.close()
 
 
-BLOCK = b"\x82\x87\x41\x09localhost\x04\x02/x"  # GET https localhost /x, without indexing the path
-POST = b"\x83\x87\x41\x09localhost\x04\x02/x"
-BIG = b"\x82\x87\x41\x09localhost\x04\x12/bytes?n=100000000"
+BLOCK = b"\x82\x87\x41\x09localhost\x04\x03/ok"  # GET https localhost /ok, without indexing the path
+POST = b"\x83\x87\x41\x09localhost\x04\x03/ok"
+BIG = b"\x82\x87\x41\x09localhost\x04\x09/file/big"
 
 
 def h2_start(options, values=None, receive=None):
@@ -278,12 +278,12 @@ def slow_heads(options):
 
 
 def slow_bodies(options):
-    return one(options, first=b"POST /x HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n", make=lambda n: b"x", pause=0.2)
+    return one(options, first=b"POST /ok HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n", make=lambda n: b"x", pause=0.2)
 
 
 def slow_readers(options):
     attacker = Attacker(options, False, receive=2048)
-    attacker.push(b"GET /bytes?n=100000000 HTTP/1.1\r\n" + HOST + b"\r\n", reads=False)
+    attacker.push(b"GET /file/big HTTP/1.1\r\n" + HOST + b"\r\n", reads=False)
     while attacker.left() > 0 and not attacker.cut:
         time.sleep(0.2)
         try:
@@ -298,11 +298,11 @@ def slow_readers(options):
 
 
 def pipelined_unread(options):
-    return one(options, make=lambda n: (b"GET /bytes?n=10000 HTTP/1.1\r\n" + HOST + b"\r\n") * 200, reads=False, receive=2048)
+    return one(options, make=lambda n: (b"GET /file/small HTTP/1.1\r\n" + HOST + b"\r\n") * 200, reads=False, receive=2048)
 
 
 def pipelined(options):
-    return one(options, make=lambda n: (b"GET /x HTTP/1.1\r\n" + HOST + b"\r\n") * 20)
+    return one(options, make=lambda n: (b"GET /ok HTTP/1.1\r\n" + HOST + b"\r\n") * 20)
 
 
 def endless_head(options):
@@ -322,15 +322,15 @@ def empty_lines(options):
 
 
 def tiny_chunks(options):
-    return one(options, first=b"POST /x HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n", make=lambda n: b"1\r\nx\r\n" * 5000)
+    return one(options, first=b"POST /ok HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n", make=lambda n: b"1\r\nx\r\n" * 5000)
 
 
 def chunk_extensions(options):
-    return one(options, first=b"POST /x HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n", make=lambda n: b"1;" + b"a" * 200 + b"\r\nx\r\n")
+    return one(options, first=b"POST /ok HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n", make=lambda n: b"1;" + b"a" * 200 + b"\r\nx\r\n")
 
 
 def endless_trailers(options):
-    return one(options, first=b"POST /x HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", make=lambda n: b"X: " + b"y" * 4000 + b"\r\n")
+    return one(options, first=b"POST /ok HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", make=lambda n: b"X: " + b"y" * 4000 + b"\r\n")
 
 
 def connections(options):
@@ -413,9 +413,9 @@ def client(options):
             with context.wrap_socket(raw, server_hostname="localhost") as one:
                 for _ in range(40):
                     began = time.perf_counter()
-                    one.sendall(b"GET /quick HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    one.sendall(b"GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     data = b""
-                    while b"\r\n\r\n" not in data or len(data) < data.index(b"\r\n\r\n") + 6:
+                    while b"\r\n\r\n" not in data or len(data) < data.index(b"\r\n\r\n") + 7:
                         part = one.recv(65536)
                         if not part:
                             raise EOFError

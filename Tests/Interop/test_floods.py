@@ -16,8 +16,7 @@ import pytest
 
 import floods
 import gateway as binary
-from conftest import route
-from upstreams import Scripted
+from conftest import route, url
 
 HERE = pathlib.Path(__file__).parent
 SECONDS = float(os.environ.get("SALLYPORT_FLOOD_SECONDS", "2"))
@@ -28,45 +27,20 @@ BORNE = {"pipelined", "pipelined_unread", "tiny_chunks", "large_window_uploads",
 rows = []
 
 
-def script(connection, _):
-    """Answers /quick at once, /bytes?n=N with N bytes, everything else after its body."""
-    while True:
-        head = connection.head()
-        target = head.split(b" ", 2)[1]
-        if b"chunked" in head.lower():
-            while not connection.buffer.endswith(b"0\r\n\r\n"):
-                connection.buffer = connection.buffer[-5:]
-                connection.more()
-            connection.buffer = b""
-        for line in head.lower().split(b"\r\n"):
-            if line.startswith(b"content-length:"):
-                left = int(line.split(b":")[1]) - len(connection.buffer)
-                connection.buffer = b""
-                while left > 0:
-                    connection.more()
-                    left -= len(connection.buffer)
-                    connection.buffer = b""
-        if target.startswith(b"/bytes?n="):
-            count = int(target[9:])
-            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % count)
-            while count > 0:
-                connection.send(bytes(min(65536, count)))
-                count -= 65536
-        else:
-            connection.ok()
-
-
 @pytest.fixture(scope="module")
-def stand(make):
-    server = Scripted(script)
-    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": ["http://127.0.0.1:%d" % server.port]}}, workers=1,
+def stand(make, nginx):
+    """One worker in front of a real nginx, with short deadlines."""
+    folder = nginx.files / "file"
+    (folder / "small").write_bytes(bytes(10000))
+    with open(folder / "big", "wb") as file:
+        file.truncate(100_000_000)
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(nginx)]}}, workers=1,
                    timeouts={"handshake": "1s", "header": "1s", "idle": "1s", "keep_alive": "1s", "patience": "1s", "least_rate": "1KiB"},
                    log={"access": "off"})
     worker = gateway.workers()[0]
     measure(gateway, 1)
     quiet = measure(gateway, max(SECONDS, 3))
     yield gateway, worker, quiet
-    server.stop()
     show(quiet)
 
 
@@ -126,7 +100,7 @@ def test_a_flood_is_borne(stand, name):
     assert good["failures"] == 0, good
     assert growth <= 32 << 10, "%d KiB" % growth
     if name not in BORNE:
-        assert done["cut"] + done["refused"] > 0, done
+        assert done["cut"] + done["refused"] + sum(ended.values()) > 0, done
     # A machine that does other work shows in both figures; a gateway that is held up shows in this one alone.
     assert good["p99"] <= max(3 * quiet["p99"], 15), (good, quiet)
 

@@ -94,7 +94,8 @@ def ambiguity(data, hosts=(b"localhost",)):
         return "a forged field"
     if any(n in (b"transfer_encoding", b"content_length", b"x_forwarded_for") for n in names):
         return "a name that CGI reads as another"
-    if lengths and len(body) != int(lengths[0]) or not lengths and not codings and body:
+    # A body may be cut off with its connection; it is never longer than it says.
+    if lengths and len(body) > int(lengths[0]) or not lengths and not codings and body:
         return "body of %d for %r: %r" % (len(body), lengths, body[:60])
     if codings and not re.fullmatch(rb"(?:[0-9a-f]+\r\n(?s:.)*?\r\n)*?0\r\n(?:%s: ?[^\r\n]*\r\n)*\r\n" % TOKEN, body):
         return "chunks %r" % body[:100]
@@ -260,7 +261,7 @@ def test_one_form_of_a_path_is_judged_and_forwarded(stand, path, strict, normal,
 @pytest.mark.parametrize("http2", [False, True], ids=["h1", "h2"])
 @pytest.mark.parametrize("path", ["/open/..;/closed/x", "/open/%2e%2e/closed/x", "/closed;x/y", "//closed/x", "/open/..%2fclosed/x", "/open\\..\\closed/x",
                                   "/./closed/x", "/closed%2fx", "/%63losed/x", "/%63%6c%6f%73%65%64/x", "/closed/../open/x", "/open/../closed/x",
-                                  "/clo%73ed", "/Closed%2e/..%2f", "///closed/x"])
+                                  "/clo%73ed/x", "/Closed%2e/..%2f", "///closed/x"])
 @pytest.mark.parametrize("policy", ["reject", "normalise"])
 def test_a_path_never_reaches_what_another_route_guards(make, http2, path, policy):
     """`/closed/` needs a key; the upstream reads paths as the most credulous server would."""

@@ -8,7 +8,7 @@ import Synchronization
 /// Runs Swift's jobs on the loop's thread: a plain queue for jobs made there, a locked one for all others.
 final class LoopExecutor: SerialExecutor {
     private let loopThread = Atomic<UInt>(0)
-    private let remote = Mutex<[UnownedJob]>([])
+    private let remote = RemoteJobs()
     /// Set while a wake-up is on its way, so that a burst of remote jobs costs one write.
     private let wakeUpPending = Atomic<Bool>(false)
     /// The eventfd that ends a sleeping epoll_wait; the loop watches it.
@@ -50,7 +50,7 @@ final class LoopExecutor: SerialExecutor {
         if isCurrent {
             unsafe local.append(job)
         } else {
-            remote.withLock { $0.append(job) }
+            remote.append(job)
             wakeUp()
         }
     }
@@ -72,11 +72,7 @@ final class LoopExecutor: SerialExecutor {
         var value: eventfd_t = 0
         unsafe eventfd_read(wakeUpDescriptor, &value)
         wakeUpPending.store(false, ordering: .sequentiallyConsistent)
-        let arrived = remote.withLock { jobs in
-            defer { jobs.removeAll(keepingCapacity: true) }
-            return jobs
-        }
-        unsafe local.append(contentsOf: arrived)
+        unsafe local.append(contentsOf: remote.takeAll())
     }
 
     /// Whether a job waits on the loop's own queue.

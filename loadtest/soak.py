@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""Mixed traffic with a hostile tenth against the release binary: memory, descriptors and restarts as time goes by.
+
+  soak.py [--minutes 30] [--rate 100] [--nice 10]
+
+Good clients send about `rate` requests a second altogether: HTTP/1.1 and HTTP/2, kept and new connections, small and large
+answers, uploads. For a tenth of the time one of the attacks of Tests/Interop/floods.py runs beside them. Prints a line at
+the start, after a sixth, a half and the whole of the time, and ends with 1 when something grew or restarted. Needs nginx,
+the Python packages of Tests/Interop/requirements.txt and a release build (SALLYPORT_BINARY names another).
+"""
+import argparse
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "Tests/Interop"))
+import certificates  # noqa: E402
+import floods  # noqa: E402
+import frames  # noqa: E402
+import gateway as binary  # noqa: E402
+import upstreams  # noqa: E402
+import wire  # noqa: E402
+
+KEPT = 40
+
+
+class Good(threading.Thread):
+    """One good client at a time: a connection, some requests on it, the next one."""
+
+    def __init__(self, one, pause, end, seed):
+        super().__init__(daemon=True)
+        self.one, self.pause, self.end, self.random = one, pause, end, random.Random(seed)
+        self.done = self.failed = 0
+
+    def run(self):
+        while time.monotonic() < self.end:
+            try:
+                self.random.choice([self.http1, self.http1, self.http2])()
+            except (OSError, EOFError, AssertionError):
+                self.failed += 1
+                time.sleep(0.1)
+
+    def http1(self):
+        with self.one.wire(tls=self.random.random() < 0.8) as client:
+            for _ in range(self.random.randrange(1, KEPT)):
+                if self.random.random() < 0.1:
+                    answer = client.exchange("POST", "/ok", body=bytes(self.random.randrange(1, 20000)))
+                else:
+                    answer = client.exchange(target=self.random.choice(["/ok", "/ok", "/ok", "/file/small"]))
+                self.count(answer.status in (200, 405))
+
+    def http2(self):
+        with frames.Frames(self.one.port) as client:
+            for _ in range(self.random.randrange(1, KEPT)):
+                answer = client.exchange(path=self.random.choice(["/ok", "/ok", "/file/small"]))
+                self.count(answer.status == 200)
+
+    def count(self, is_good):
+        self.done += 1
+        self.failed += not is_good
+        time.sleep(self.random.uniform(0, 2 * self.pause))
+
+
+class Hostile(threading.Thread):
+    """For a tenth of the time, one attack after the other."""
+
+    def __init__(self, one, end, level):
+        super().__init__(daemon=True)
+        self.one, self.end, self.level, self.run_of = one, end, level, []
+
+    def run(self):
+        names = list(floods.BY_NAME)
+        chosen = random.Random(3)
+        while time.monotonic() < self.end - 30:
+            name = chosen.choice(names)
+            subprocess.run(
+                ["nice", "-n", str(self.level), sys.executable, TOP / "Tests/Interop/floods.py", "attack", name, "--port", str(self.one.port),
+                 "--clear-port", str(self.one.clear_port), "--seconds", "2", "--connections", "5"], capture_output=True, timeout=60, check=False)
+            self.run_of.append(name)
+            time.sleep(18)
+
+
+def figures(one):
+    workers = one.workers()
+    everyone = [one.process.pid, *one.descendants()]
+    descriptors = sum(len(os.listdir("/proc/%d/fd" % p)) for p in workers)
+    restarts = sum(v for n, v in one.metrics().items() if n.startswith("sallyport_process_restarts_total"))
+    return binary.memory(workers, "Anonymous") / 1024, binary.memory(everyone, "Pss") / 1024, descriptors, int(restarts)
+
+
+def line(label, one, clients, hostile):
+    own, total, descriptors, restarts = figures(one)
+    print("%-8s workers %6.1f MiB  all processes %6.1f MiB (PSS)  descriptors %5d  restarts %d  requests %8d  failed %d  attacks %d" % (
+        label, own, total, descriptors, restarts, sum(c.done for c in clients), sum(c.failed for c in clients), len(hostile.run_of)), flush=True)
+    return own, descriptors, restarts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--rate", type=float, default=100)
+    parser.add_argument("--nice", type=int, default=10)
+    options = parser.parse_args()
+    os.nice(options.nice)
+    with tempfile.TemporaryDirectory(prefix="sp-soak-") as folder:
+        folder = pathlib.Path(folder)
+        nginx = upstreams.start_nginx(folder)
+        (nginx.files / "file/small").write_bytes(bytes(10000))
+        with open(nginx.files / "file/big", "wb") as file:
+            file.truncate(100_000_000)
+        site = certificates.Authority(folder).issue("site", ["localhost", "127.0.0.1"])
+        routes = [{"name": "all", "match": {"path": "/"}, "upstream": "api", "access": "open"}]
+        one = binary.Gateway(site, routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % nginx.port]}}, workers=2, log={"access": "off"},
+                             timeouts={"handshake": "2s", "header": "2s", "idle": "5s", "keep_alive": "5s", "patience": "5s"})
+        one.start()
+        try:
+            return soak(one, options)
+        finally:
+            one.remove()
+            nginx.stop()
+
+
+def soak(one, options):
+    began = time.monotonic()
+    end = began + options.minutes * 60
+    count = 8
+    clients = [Good(one, count / options.rate, end, seed) for seed in range(count)]
+    hostile = Hostile(one, end, options.nice)
+    for thread in [*clients, hostile]:
+        thread.start()
+    time.sleep(min(30, options.minutes * 6))
+    line("start", one, clients, hostile)
+    seen = []
+    for share in (1 / 6, 1 / 2, 1):
+        time.sleep(max(0, began + share * options.minutes * 60 - time.monotonic()))
+        if share == 1:
+            for thread in clients:
+                thread.join(30)
+            time.sleep(8)
+        seen.append(line("%g min" % round(share * options.minutes, 1), one, clients, hostile))
+    grew = seen[-1][0] - seen[0][0]
+    good = grew < 8 and seen[-1][1] <= seen[0][1] + 20 and seen[-1][2] == 0
+    print("grew by %.1f MiB between the first and the last reading: %s" % (grew, "flat" if good else "NOT FLAT"))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
