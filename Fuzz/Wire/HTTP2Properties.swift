@@ -8,6 +8,9 @@ import HTTP
 /// answers nor what they meet can break the session.
 package enum HTTP2Properties {
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+    /// Marks a stream that has its answer; the session itself would be a cycle.
+    private static let answered = Mark()
+    private final class Mark: Sendable {}
     private static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
     /// A server that a hostile client speaks to: the first byte says whether the bytes are frames already.
@@ -94,7 +97,7 @@ package enum HTTP2Properties {
         case .head(let stream), .refused(let stream, _):
             // After a head, a refusal is about trailers; the stream has been reset then.
             guard session.role == .server, stream.context == nil else { return }
-            stream.context = session
+            stream.context = answered
             let hasBody = turn & 1 == 1
             if turn & 7 == 5 { return session.reset(stream, .cancel) }
             session.respond(stream, status: 200, fields: none, skipping: [], adding: [UInt8]().span, hasBody: hasBody)

@@ -25,6 +25,8 @@ package enum MessageProperties {
         var parser = RequestParser()
         var head = RequestHead()
         guard case .head = try? parser.parse(bytes.span, into: &head) else { return }
+        // HTTP/1.0 may leave out the host; the gateway then names the endpoint's own.
+        guard head.authority.count > 0 else { return }
         var written = ByteBuffer()
         HeadWriter.appendRequest(
             head,
