@@ -73,7 +73,7 @@ package final class PepperRing {
 
 /// What a hashed secret is for: the hash of one kind is worthless as another's.
 package enum SecretPurpose: Sendable {
-    case apiKey, appSecret, debugToken, runToken, sessionToken, refreshToken, adminToken
+    case apiKey, appSecret, debugToken, runToken, vouchKey, sessionToken, refreshToken, adminToken
 
     /// Hashed before the message; the zero ends it, so no message can imitate another purpose.
     var label: String {
@@ -83,6 +83,7 @@ package enum SecretPurpose: Sendable {
         case .debugToken: "debug-token\0"
         case .runToken: "run-token\0"
         case .adminToken: "admin-token\0"
+        case .vouchKey: "vouch-key\0"
         case .sessionToken: "session-token\0"
         case .refreshToken: "refresh-token\0"
         }

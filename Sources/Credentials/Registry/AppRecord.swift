@@ -38,6 +38,10 @@ package struct AppRecord: Codable, Sendable, Equatable {
     package var playKeys: SealedText?
     /// The service account that Google's API is asked with, sealed for this app; nil: the gateway's own.
     package var playAccount: SealedText?
+    /// Keys of dialect vouch; nil: none were ever made.
+    package var vouchKeys: [VouchKeyRecord]?
+    /// What the app set for dialect vouch; nil: nothing.
+    package var vouch: VouchSettings?
     package var keys: [APIKeyRecord]
     package var secret: HashedSecret?
     package var debugTokens: [DebugTokenRecord]
@@ -72,6 +76,8 @@ package struct AppRecord: Codable, Sendable, Equatable {
         self.labTrust = nil
         self.playKeys = nil
         self.playAccount = nil
+        self.vouchKeys = nil
+        self.vouch = nil
         self.keys = []
         self.secret = nil
         self.debugTokens = []

@@ -65,7 +65,7 @@ package final class AdminRoutes {
 
     private static let table: [Route] =
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
-        + labTrustRoutes + playRoutes + keyringRoutes + issuerRoutes + revocationRoutes + secretRoutes
+        + labTrustRoutes + playRoutes + vouchRoutes + keyringRoutes + issuerRoutes + revocationRoutes + secretRoutes
         + tokenRoutes + adminTokenRoutes
         + historyRoutes + applyRoutes
 

@@ -25,6 +25,9 @@ extension AdminRoutes {
     private func createKey(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let name = try request.text("name")
         guard name.utf8.count <= 100 else { throw .badRequest("a key's name has at most 100 bytes") }
+        if let kind = try request.optionalText("kind"), kind != "server" {
+            return try await createVouchKey(request, name: name, kind: kind)
+        }
         let createdAt = now()
         let (id, text) = APIKeyText.mint { count in Self.randomBytes(count) }
         let secret = peppers.hash(text.utf8.span, .apiKey, createdAt: createdAt)
@@ -58,18 +61,19 @@ extension AdminRoutes {
         let keys = record.keys.map { key in
             let use = uses[key.id]
             return JSONValue.object([
-                ("id", .string(key.id.rawValue)), ("name", .string(key.name)),
+                ("id", .string(key.id.rawValue)), ("name", .string(key.name)), ("kind", .string("server")),
                 ("created_at", .string(text(key.secret.createdAt))),
                 ("last_used_at", .optional(use.map { text($0.at) })), ("last_used_network", .optional(use?.network)),
             ])
         }
-        return AdminAnswer(.object([("keys", .array(keys))]))
+        return AdminAnswer(.object([("keys", .array(keys + (try await describeVouchKeys(record))))]))
     }
 
     private func revokeKey(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let id = APIKeyID(rawValue: request.path[3])
         return try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
             guard let place = record.keys.firstIndex(where: { $0.id == id }) else {
+                if let event = Self.removeVouchKey(id, from: &record) { return [event] }
                 throw .rejected(code: "key_not_found", message: "the app has no key \(id.rawValue)")
             }
             let name = record.keys.remove(at: place).name
@@ -84,7 +88,7 @@ extension AdminRoutes {
         }
     }
 
-    private static func randomBytes(_ count: Int) -> [UInt8] {
+    static func randomBytes(_ count: Int) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }

@@ -123,6 +123,7 @@ extension KeyringKeeper {
         }
         for app in try await registry.apps() {
             let secrets = app.keys.map(\.secret) + [app.secret].compactMap { $0 } + app.debugTokens.map(\.secret)
+                + (app.vouchKeys ?? []).map(\.secret)
             for secret in secrets { hashed[secret.pepper, default: 0] += 1 }
             for text in app.sealedTexts { sealed[text.key, default: 0] += 1 }
         }

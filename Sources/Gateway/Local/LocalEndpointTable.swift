@@ -60,8 +60,3 @@ struct LocalEndpointTable: Sendable {
         return UInt16(path[1]) << 8 | UInt16(path[2])
     }
 }
-
-/// The endpoints of dialect `vouch` (dialects.md B).
-enum VouchEndpoints {
-    static let all: [LocalEndpoint] = []
-}

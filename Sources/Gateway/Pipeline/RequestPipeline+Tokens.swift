@@ -123,25 +123,34 @@ extension RequestPipeline {
         }
     }
 
-    private func lookUpRunToken(_ exchange: Exchange) -> Step {
+    private func lookUpRunToken(_ exchange: Exchange) -> Step? {
         guard let lookup = worker.state.runTokens else {
             exchange.facts.token = .bad(.unknownKey)
-            return .proceed
+            return nil
         }
         let (token, binding) = exchange.request.runToken
         let now = worker.state.clock.now
+        if let known = lookup.known(token: token, bound: binding, now: now) {
+            return note(known, exchange)
+        }
         let generation = exchange.generation
         Task { @Reactor in
             let answer = await lookup.facts(of: token, bound: binding, now: now)
             guard exchange.generation == generation, exchange.stage == .judging else { return }
-            switch answer {
-            case .valid(let facts): exchange.facts.token = .good(VerifiedToken(facts))
-            case .invalid: exchange.facts.token = .bad(.unknownKey)
-            case .unavailable: return resume(exchange, generation: generation, isAnswered: false)
-            }
+            if case .unavailable = answer { return resume(exchange, generation: generation, isAnswered: false) }
+            _ = note(answer, exchange)
             advance(exchange)
         }
         return .wait
+    }
+
+    private func note(_ answer: RunTokenAnswer, _ exchange: Exchange) -> Step? {
+        switch answer {
+        case .valid(let facts): exchange.facts.token = .good(VerifiedToken(facts))
+        case .invalid: exchange.facts.token = .bad(.unknownKey)
+        case .unavailable: return refuse(exchange, .stateAway)
+        }
+        return nil
     }
 }
 

@@ -30,6 +30,9 @@ struct FormBody: Equatable, Sendable {
         self.object = object
     }
 
+    /// The names of all members.
+    var names: [String] { object.members.map(\.name) }
+
     /// The value of a member, of whatever type.
     subscript(name: String) -> JSONValue? { object[name] }
 

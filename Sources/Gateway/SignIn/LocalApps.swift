@@ -23,7 +23,7 @@ extension WorkerState {
 
 extension Credentials.AppLookup {
     /// What a look-up in the directory says; a record that does not compile is known to nobody.
-    fileprivate init(_ lookup: Store.AppLookup) {
+    init(_ lookup: Store.AppLookup) {
         switch lookup {
         case .known(let app): self = .found(app)
         case .unknown, .broken: self = .unknown

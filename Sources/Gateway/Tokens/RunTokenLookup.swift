@@ -9,6 +9,8 @@ package import Transport
 /// The one conformer is the store of dialect `vouch`; the pipeline asks it for every request that bears an `rt_…`.
 @Reactor
 package protocol RunTokenLookup: AnyObject {
+    /// What is known of the token without asking anybody; nil: `facts` has to be asked.
+    func known(token: [UInt8], bound: RunTokenBinding, now: Int64) -> RunTokenAnswer?
     /// What the token is good for when the values it is bound to are these.
     ///
     /// The facts are those of kind `run_token`, with the device as `OwnSource.device`, so that its watermark counts.

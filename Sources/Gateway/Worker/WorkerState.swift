@@ -24,6 +24,10 @@ package final class WorkerState {
     /// Hashes anew what is kept under an older pepper.
     package let renewal: SecretRenewal
     package let deviceKeys: DeviceKeyStore
+    package let runTokenStore: RunTokenStore
+    package let verdicts: VerdictStore
+    /// Changes that the dialects' own management makes.
+    package let registry: RegistryStore
     package let challenges: ChallengeStore
     package let caps: SignInCaps
     package let sessions: SessionBindings
@@ -63,6 +67,10 @@ package final class WorkerState {
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
         renewal = SecretRenewal(connection: connection, peppers: peppers, loop: loop)
         deviceKeys = DeviceKeyStore(connection: connection)
+        runTokenStore = RunTokenStore(connection: connection)
+        verdicts = VerdictStore(connection: connection)
+        registry = RegistryStore(connection: connection, loop: loop, syncsChanges: settings.redis == .embedded)
+        runTokens = RunTokens(store: runTokenStore, peppers: peppers)
         self.keys = keys(connection)
         challenges = ChallengeStore(connection: connection)
         caps = SignInCaps(connection: connection)

@@ -76,6 +76,7 @@ struct RegistryChange {
             (.username, record.organization.rawValue + "/" + record.username),
         ]
         for key in record.keys { names.append((.key, key.id.rawValue)) }
+        for key in record.vouchKeys ?? [] { names.append((.key, key.id.rawValue)) }
         return names
     }
 

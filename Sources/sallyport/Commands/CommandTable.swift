@@ -8,5 +8,5 @@ enum CommandTable {
         + DomainCommands.all + KeyCommands.all + NativeCommands.all + PolicyCommands.all + ApplyCommands.all
         + TokenCommands.all + SecretCommands.all + KeyringCommands.all + AdminTokenCommands.all + IssuerCommands.all
         + TrustCommands.all
-        + LabCommands.all + LabTrustCommands.all + PlayKeyCommands.all
+        + LabCommands.all + LabTrustCommands.all + PlayKeyCommands.all + VouchCommands.all
 }

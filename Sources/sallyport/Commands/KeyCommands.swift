@@ -12,8 +12,15 @@ enum KeyCommands {
         Command(
             words: ["keys", "create"],
             summary: "make an API key and show it once",
-            options: [.app, Option(name: "--name", value: "NAME", help: "what it is for", isRequired: true)]
-                + Option.remote,
+            options: [
+                .app, Option(name: "--name", value: "NAME", help: "what it is for", isRequired: true),
+                Option(
+                    name: "--kind",
+                    value: "KIND",
+                    help: "server (when not given); of dialect vouch: sdk, which ships in an app, or management"
+                ),
+                Option(name: "--mode", value: "MODE", help: "of a key of dialect vouch: live or test"),
+            ] + Option.remote,
             run: create
         ),
         Command(
@@ -32,7 +39,10 @@ enum KeyCommands {
     ]
 
     @Sendable private static func create(_ invocation: Invocation) throws(CommandFailure) {
-        let body = JSONValue.members([("name", .string(invocation["--name"] ?? ""))])
+        var members: [(String, JSONValue)] = [("name", .string(invocation["--name"] ?? ""))]
+        if let kind = invocation["--kind"] { members.append(("kind", .string(kind))) }
+        if let mode = invocation["--mode"] { members.append(("mode", .string(mode))) }
+        let body = JSONValue.members(members)
         let target = "/apps/\(try invocation.app().asPathSegment)/api-keys"
         let answer = try RemoteGateway(for: invocation).call("POST", target, body)
         Output.show(answer, for: invocation) { answer in
@@ -45,10 +55,10 @@ enum KeyCommands {
         let answer = try RemoteGateway(for: invocation).call("GET", target)
         Output.show(answer, for: invocation) { answer in
             let rows = answer.items("keys").map { row in
-                ["id", "name", "created_at", "last_used_at", "last_used_network"].map { row.text($0) }
+                ["id", "kind", "name", "created_at", "last_used_at", "last_used_network"].map { row.text($0) }
             }
             return Output.table(
-                ["ID", "NAME", "CREATED", "LAST USED", "FROM"],
+                ["ID", "KIND", "NAME", "CREATED", "LAST USED", "FROM"],
                 rows,
                 empty: "no keys; make one: sallyport keys create --name NAME"
             )

@@ -1,0 +1,64 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Credentials
+import Encodings
+import Store
+import Transport
+
+/// Adds and removes development devices: in the registry, with history, in force everywhere before it is answered.
+///
+/// Isolated to the Reactor.
+@Reactor
+struct DebugDeviceChange {
+    let registry: RegistryStore
+
+    /// More are not developers' devices any more.
+    private static let most = 500
+    private static let wait = Duration.seconds(5)
+
+    /// Adds a device; false beside the record of one that was there.
+    func add(
+        _ device: String,
+        to app: RegistryStore.AppReference,
+        by: String,
+        now: Int64
+    ) async throws(RegistryError) -> (record: DebugDeviceRecord, isNew: Bool) {
+        let fresh = DebugDeviceRecord(id: device, createdAt: now)
+        let outcome = try await registry.change(app: app, by: by) { record throws(RegistryError) in
+            var settings = record.vouchSettings
+            guard !settings.debugDevices.contains(where: { $0.id == device }) else { return [] }
+            guard settings.debugDevices.count < Self.most else {
+                throw .rejected(code: "too_many_devices", message: "an app has at most \(Self.most) debug devices")
+            }
+            settings.debugDevices.append(fresh)
+            record.vouch = settings
+            return [HistoryEvent("debug_device_added", [("device_id", .string(device))])]
+        }
+        try await settle(outcome.sequence)
+        let record = outcome.record.vouchSettings.debugDevices.first { $0.id == device }
+        return (record ?? fresh, outcome.sequence != nil)
+    }
+
+    /// Removes a device; false where there was none.
+    func remove(
+        _ device: String,
+        from app: RegistryStore.AppReference,
+        by: String
+    ) async throws(RegistryError) -> Bool {
+        let outcome = try await registry.change(app: app, by: by) { record throws(RegistryError) in
+            var settings = record.vouchSettings
+            guard settings.debugDevices.contains(where: { $0.id == device }) else { return [] }
+            settings.debugDevices.removeAll { $0.id == device }
+            record.vouch = settings
+            return [HistoryEvent("debug_device_removed", [("device_id", .string(device))])]
+        }
+        try await settle(outcome.sequence)
+        return outcome.sequence != nil
+    }
+
+    private func settle(_ sequence: Int?) async throws(RegistryError) {
+        guard let sequence else { return }
+        _ = try await registry.waitApplied(sequence: sequence, timeout: Self.wait)
+    }
+}
