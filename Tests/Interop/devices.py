@@ -214,14 +214,14 @@ class Android:
             chain[1], chain[2] = chain[2], chain[1]
         return chain
 
-    def play_token(self, nonce, package=None, recognition="PLAY_RECOGNIZED", device=("MEETS_DEVICE_INTEGRITY",), age=0, signer=None, seal=None):
+    def play_token(self, nonce, package=None, recognition="PLAY_RECOGNIZED", device=("MEETS_DEVICE_INTEGRITY",), age=0, signer=None, seal=None, licence="LICENSED"):
         """A classic Play Integrity token: a JWS in a JWE."""
         payload = {
             "requestDetails": {"requestPackageName": package or self.package, "nonce": nonce, "timestampMillis": str(int((time.time() - age) * 1000))},
             "appIntegrity": {"appRecognitionVerdict": recognition, "packageName": package or self.package,
                              "certificateSha256Digest": [b64url(self.signer)], "versionCode": "42"},
             "deviceIntegrity": {"deviceRecognitionVerdict": list(device)},
-            "accountDetails": {"appLicensingVerdict": "LICENSED"},
+            "accountDetails": {"appLicensingVerdict": licence},
         }
         head = b64url(b'{"alg":"ES256"}') + "." + b64url(json.dumps(payload).encode())
         r, s = decode_dss_signature((signer or self.authorities.play_key).sign(head.encode(), ec.ECDSA(hashes.SHA256())))

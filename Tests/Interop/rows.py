@@ -12,6 +12,8 @@ def subset(expected, seen):
         return True
     if isinstance(expected, dict):
         return isinstance(seen, dict) and all(key in seen and subset(value, seen[key]) for key, value in expected.items())
+    if isinstance(expected, list):
+        return isinstance(seen, list) and len(expected) == len(seen) and all(map(subset, expected, seen))
     return expected == seen and type(expected) is type(seen)
 
 

@@ -48,9 +48,11 @@ class Client:
         body = {"nonce": nonce or self.nonce(key), "device_id": device, "app_version": version, "platform": platform, **body}
         return self.call("POST", "/v1/sdk/attest", key, body)
 
-    def android(self, phone, key="pk_live", device="dev_abc", signals=(), more=(), **token):
+    def android(self, phone, key="pk_live", device="dev_abc", signals=(), **token):
         nonce = self.nonce(key)
-        return self.attest(key, device, nonce=nonce, token=phone.play_token(nonce, **token), signals=list(signals), **dict(more))
+        if "integrity" in token:
+            token["device"] = token.pop("integrity")
+        return self.attest(key, device, nonce=nonce, token=phone.play_token(nonce, **token), signals=list(signals))
 
     def iphone(self, phone, key="pk_live", device="dev_ios", first=False, signals=(), nonce=None, **options):
         nonce = nonce or self.nonce(key)
@@ -224,10 +226,10 @@ def test_an_iphone_attests_then_asserts_and_a_replay_fails(make_client, authorit
 
 
 @pytest.mark.parametrize("change, expected, verdict", [
-    ({"device": ("MEETS_VIRTUAL_INTEGRITY",)}, ["device_emulator"], "fail"),
-    ({"device": ("MEETS_VIRTUAL_INTEGRITY",), "licence": "UNLICENSED"}, ["device_emulator", "app_unofficial_install"], "fail"),
+    ({"integrity": ("MEETS_VIRTUAL_INTEGRITY",)}, ["device_emulator"], "fail"),
+    ({"integrity": ("MEETS_VIRTUAL_INTEGRITY",), "licence": "UNLICENSED"}, ["device_emulator", "app_unofficial_install"], "fail"),
     ({"licence": "UNLICENSED"}, ["app_unofficial_install"], "fail"),
-    ({"device": ()}, ["device_not_trusted"], "fail"), ({"device": ("MEETS_BASIC_INTEGRITY",)}, ["device_not_trusted"], "fail"),
+    ({"integrity": ()}, ["device_not_trusted"], "fail"), ({"integrity": ("MEETS_BASIC_INTEGRITY",)}, ["device_not_trusted"], "fail"),
     ({"recognition": "UNRECOGNIZED_VERSION"}, ["app_not_recognised"], "fail"), ({"package": "com.example.other"}, ["app_not_recognised"], "fail"),
     ({"age": 400}, ["nonce_mismatch"], "fail"), ({"seal": b"k" * 32}, ["malformed"], "fail"),
     ({"licence": "UNEVALUATED"}, ["licence_not_evaluated"], "degraded"),

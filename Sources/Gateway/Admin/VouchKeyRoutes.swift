@@ -70,7 +70,9 @@ extension AdminRoutes {
     /// The keys of dialect vouch as lists show them.
     func describeVouchKeys(_ record: AppRecord) async throws(AdminProblem) -> [JSONValue] {
         let keys = record.vouchKeys ?? []
-        let uses = try await registryCall { () async throws(RegistryError) in try await registry.uses(of: keys.map(\.id)) }
+        let uses = try await registryCall { () async throws(RegistryError) in
+            try await registry.uses(of: keys.map(\.id))
+        }
         return keys.map { key in
             let use = uses[key.id]
             return .object([

@@ -122,7 +122,8 @@ extension KeyringKeeper {
             hashed[token.secret.pepper, default: 0] += 1
         }
         for app in try await registry.apps() {
-            let secrets = app.keys.map(\.secret) + [app.secret].compactMap { $0 } + app.debugTokens.map(\.secret)
+            let secrets =
+                app.keys.map(\.secret) + [app.secret].compactMap { $0 } + app.debugTokens.map(\.secret)
                 + (app.vouchKeys ?? []).map(\.secret)
             for secret in secrets { hashed[secret.pepper, default: 0] += 1 }
             for text in app.sealedTexts { sealed[text.key, default: 0] += 1 }

@@ -20,7 +20,8 @@ enum VouchCommands {
                 Operand(name: "WHEN=ACTION", help: "such as degraded=monitor or signal_rooted=refuse", mayRepeat: true)
             ],
             options: [.app] + Option.remote,
-            notes: "A reason's or signal's own rule comes before the one of degraded. monitor gives the token and counts.",
+            notes:
+                "A reason's or signal's own rule comes before the one of degraded. monitor gives the token and counts.",
             run: setPolicies
         ),
         Command(
@@ -63,7 +64,13 @@ enum VouchCommands {
             operands: [Operand(name: "DEVICE", help: "the device's id")],
             options: [.app] + Option.remote,
             run: { invocation throws(CommandFailure) in
-                try call("DELETE", "debug-devices/\(invocation.operands[0].asPathSegment)", nil, invocation, Change.line)
+                try call(
+                    "DELETE",
+                    "debug-devices/\(invocation.operands[0].asPathSegment)",
+                    nil,
+                    invocation,
+                    Change.line
+                )
             }
         ),
         Command(

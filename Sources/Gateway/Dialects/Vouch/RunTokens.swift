@@ -35,7 +35,8 @@ final class RunTokens: RunTokenLookup {
         if let known = known(token: token, bound: bound, now: now) { return known }
         guard let text = RunTokenText(parsing: token) else { return .invalid }
         do {
-            guard let record = try await store.record(peppers.hashes(token.span, .runToken).map(\.hash), of: text.app) else {
+            guard let record = try await store.record(peppers.hashes(token.span, .runToken).map(\.hash), of: text.app)
+            else {
                 cache.remember(token.span, .unknownKey, now: now)
                 return .invalid
             }

@@ -8,11 +8,12 @@ import Transport
 
 /// The endpoints of dialect `vouch` (dialects.md B).
 enum VouchEndpoints {
-    static let all: [LocalEndpoint] = [
-        sdk("POST", "/v1/sdk/attest/nonce", mostBytes: 4_096, nonce),
-        // An attestation takes 8 KiB in base64, a Play token 4.
-        sdk("POST", "/v1/sdk/attest", mostBytes: 65_536, attest),
-    ] + VouchManagement.all
+    static let all: [LocalEndpoint] =
+        [
+            sdk("POST", "/v1/sdk/attest/nonce", mostBytes: 4_096, nonce),
+            // An attestation takes 8 KiB in base64, a Play token 4.
+            sdk("POST", "/v1/sdk/attest", mostBytes: 65_536, attest),
+        ] + VouchManagement.all
 
     /// Apps are native: no page calls these.
     private static func sdk(

@@ -39,7 +39,9 @@ struct VouchExchange {
     func run() async throws(SignInFailure) -> LocalOutcome {
         if form.proof == nil, form.unavailable == nil, let fault = withoutProof() { return fault }
         guard try await worker.signIn.take(form.nonce, for: app, in: .vouch) else {
-            return try await conclude(Finding(verdict: VouchVerdict([.nonceMismatch], source: .none, tokenTrust: .degraded)))
+            return try await conclude(
+                Finding(verdict: VouchVerdict([.nonceMismatch], source: .none, tokenTrust: .degraded))
+            )
         }
         return try await conclude(try await finding())
     }

@@ -18,7 +18,8 @@ enum VouchManagement {
         endpoint("POST", "/v1/apps/{app}/security/run-tokens/verify", verify),
     ]
 
-    private typealias Call = @Reactor @Sendable (LocalRequest, VouchCaller, Worker) async throws(VouchCall) ->
+    private typealias Call =
+        @Reactor @Sendable (LocalRequest, VouchCaller, Worker) async throws(VouchCall) ->
         LocalAnswer
 
     /// Why a call has no answer of its own.
@@ -100,7 +101,7 @@ enum VouchManagement {
         let (record, isNew) = try await registered { () async throws(RegistryError) in
             try await change.add(device, to: .record(caller.app.recordID), by: caller.name, now: request.now)
         }
-        return .json(isNew ? 201 : 200, body(of: record))
+        return .json(isNew ? 201 : 200, Self.body(of: record))
     }
 
     @Reactor
