@@ -201,3 +201,22 @@ def test_a_browser_speaks_http_2_and_uses_one_connection(gateway, browser, pages
     assert [one["status"] for one in got] == [200] * 20
     assert {line["proto"] for line in gateway.access()[seen:]} == {"HTTP/2"}
     assert gateway.metrics()["sallyport_connections_total"] - before <= 2
+
+
+def test_a_page_offers_a_token_as_a_sub_protocol(browser, pages, make):
+    """Over wss, beside the page's other traffic by HTTP/2 on the same port."""
+    import wsserver
+
+    echo = wsserver.Server(subprotocols=["chat"])
+    one = make([route("all", "/", access="open", cors={})], {"api": {"endpoints": [url(echo)]}}, workers=1)
+    browser.open(pages[0] + "/")
+    browser.call(one.url + "/hello")
+    for offered, chosen in ((["sallyport.bearer", "aa.bb.cc"], "sallyport.bearer"), (["chat", "sallyport.bearer", "aa.bb.cc"], "chat")):
+        said = browser.evaluate("""new Promise(done => { const s = new WebSocket("%s/echo", %s);
+            s.onopen = () => s.send("hello"); s.onmessage = m => done(s.protocol + " " + m.data); s.onerror = () => done("error");
+            setTimeout(() => done("late"), 8000) })""" % (one.url.replace("http", "ws"), json.dumps(offered)))
+        assert said == chosen + " hello"
+        seen = echo.handshakes[-1].headers
+        assert seen.get_all("Authorization") == ["Bearer aa.bb.cc"]
+        assert seen.get_all("Sec-WebSocket-Protocol") == offered[:-2]
+    echo.stop()

@@ -253,3 +253,32 @@ def test_the_token_is_in_no_log(over, connect):
     with connect(subprotocols=[MARKER, "very-secret-token"]):
         pass
     assert "very-secret-token" not in over.output() + over.access_log.read_text()
+
+
+def test_an_offered_token_is_judged_like_any(make, echo, files):
+    pytest.importorskip("jwt")
+    from tokens import Issuer
+
+    home = files / "websocket-issuers"
+    home.mkdir()
+    issuer = Issuer(home, "sessions", "session")
+    gateway = make([route("all", "/", "all", access={"organizations": ["acme"], "credentials": ["session_token"]})],
+                   {"all": {"endpoints": [url(echo)]}}, workers=1, issuers=[issuer.settings])
+    gateway.create_organization("acme")
+    gateway.configuration["routes"][0]["app"] = gateway.create_app("pages").id
+    gateway.write()
+    assert gateway.run("reload").returncode == 0
+
+    def connect(offered):
+        return websockets.sync.client.connect("ws://localhost:%d/echo" % gateway.clear_port, subprotocols=offered, compression=None)
+
+    good = issuer.token("ES256", sub="ada")
+    with connect([MARKER, good]) as client:
+        client.send("x")
+        assert client.recv(timeout=5) == "x" and client.subprotocol == MARKER
+    seen = echo.handshakes[-1].headers
+    assert seen["Sallyport-Person"] == "ada" and seen["Sallyport-Credential"] == "session_token"
+    for offered in (None, ["chat"], [MARKER, good[:-4] + "AAAA"]):
+        with pytest.raises(websockets.exceptions.InvalidStatus) as refused:
+            connect(offered)
+        assert refused.value.response.status_code == 401

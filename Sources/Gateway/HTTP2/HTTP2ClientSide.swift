@@ -20,6 +20,8 @@ final class HTTP2ClientSide: ClientSide {
     /// Whether the exchange takes body bytes now.
     private var wantsBody = false
     private var isDelivering = false
+    /// Whether the answer has begun: both sides may then talk as they like, and silence is the upstream's to end.
+    private var isAnswering = false
     /// Whether the exchange has been told of the end of the request.
     private var bodyIsTold = false
     private var reading = ProgressBudget()
@@ -47,6 +49,7 @@ final class HTTP2ClientSide: ClientSide {
         swap(&exchange.request, &stream.request)
         self.exchange = exchange
         wantsBody = false
+        isAnswering = false
         bodyIsTold = !exchange.request.framing.hasBody
         reading.reset()
         writing.reset()
@@ -73,7 +76,7 @@ final class HTTP2ClientSide: ClientSide {
     // MARK: The request's body
 
     func readBody() {
-        if !wantsBody, !bodyIsTold, let connection {
+        if !wantsBody, !bodyIsTold, !isAnswering, let connection {
             readLimit = reading.wait(from: connection.worker.loop.now, connection.times)
         }
         wantsBody = true
@@ -96,7 +99,9 @@ final class HTTP2ClientSide: ClientSide {
             var bytes = ByteBuffer()
             swap(&bytes, &stream.inbound)
             let count = bytes.count
-            readLimit = reading.progressed(count, at: connection.worker.loop.now, connection.times)
+            if !isAnswering {
+                readLimit = reading.progressed(count, at: connection.worker.loop.now, connection.times)
+            }
             bytes.withBytes { exchange.requestBodyReceived($0) }
             bytes.removeAll()
             swap(&bytes, &stream.inbound)
@@ -137,6 +142,8 @@ final class HTTP2ClientSide: ClientSide {
 
     func sendHead(_ exchange: Exchange) {
         guard let stream, let connection else { return }
+        isAnswering = true
+        readLimit = .distantFuture
         exchange.dropAnswerFields()
         connection.lines.removeAll()
         exchange.appendAnswerFields(to: &connection.lines)

@@ -37,7 +37,7 @@ final class HTTP2Upstream: StreamOwner {
     private var opened = 0
     /// Whether an earlier request was answered: only then may a silent close be a race with the peer's idle limit.
     private var hasAnswered = false
-    private lazy var turnEnd = TurnEnd(loop: pool.loop) { [unowned self] in flush() }
+    private var isEnlisted = false
     private lazy var watch = UpstreamWatch(self)
 
     /// Requests that share one connection, whatever more the peer allows: one lost packet holds them all up.
@@ -47,7 +47,7 @@ final class HTTP2Upstream: StreamOwner {
 
     /// Nil only without memory.
     init?(pool: UpstreamPool, endpoint: UpstreamEndpoint) {
-        guard let session = HTTP2Session(.client, settings: .upstream) else { return nil }
+        guard let session = HTTP2Session(.client, settings: .upstream, pool: pool.streams) else { return nil }
         self.session = session
         self.pool = pool
         self.endpoint = endpoint
@@ -159,7 +159,16 @@ final class HTTP2Upstream: StreamOwner {
     // MARK: Bytes
 
     /// There is something to send when the turn ends.
-    func outputWaits() { turnEnd.enlist() }
+    func outputWaits() {
+        guard !isEnlisted, state != .closed else { return }
+        isEnlisted = true
+        pool.turn.enlist(self)
+    }
+
+    func turnEnded() {
+        isEnlisted = false
+        flush()
+    }
 
     func streamReceived(_ stream: ByteStream) {
         watch.heard()
@@ -239,7 +248,7 @@ final class HTTP2Upstream: StreamOwner {
     /// The peer takes no new requests, and did nothing about those after `lastStream` (RFC 9113 6.8).
     private func goneAway(_ lastStream: Int32) {
         if state == .open { state = .draining }
-        for request in streams where request.stream.map({ $0.id > lastStream }) ?? false {
+        for request in streams where request.stream.map({ $0.id > lastStream || !$0.hasBegunToSend }) ?? false {
             request.fail(.closedEarly, retry: .notProcessed)
         }
         outputWaits()

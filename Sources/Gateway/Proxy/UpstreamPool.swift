@@ -23,6 +23,9 @@ final class UpstreamPool {
     private let tls: UpstreamTLSContexts?
     private var cursor = 0
     private let queue: UpstreamQueue
+    let turn: UpstreamTurn
+    /// HTTP/2 streams that are over, for the next ones of any connection.
+    let streams = HTTP2StreamPool(limit: 256)
     /// Set when a reload dropped this pool: connections close as they come back.
     private var isRetired = false
 
@@ -39,6 +42,7 @@ final class UpstreamPool {
         self.limits = limits
         self.metrics = metrics
         self.queue = UpstreamQueue(loop: loop)
+        self.turn = UpstreamTurn(loop: loop)
         self.loop = loop
         self.endpoints = settings.endpoints.map { UpstreamEndpoint($0) }
         self.resolution = UpstreamResolution(loop: loop, resolver: resolver)

@@ -74,8 +74,8 @@ final class UpstreamStream: UpstreamSide {
         guard let stream, let exchange, !stream.isClosed else { return }
         connection.session.write(bytes, to: stream)
         connection.outputWaits()
-        // An upload that moves is not late.
-        if state == .awaitingHead { armForHead(exchange) }
+        // An upload that moves is not late, and no silence beside an answer that has begun.
+        if state == .awaitingHead { armForHead(exchange) } else if !isPaused { armForBody(exchange) }
     }
 
     func endBody(_ exchange: Exchange, trailers: borrowing FieldTable) {
@@ -194,6 +194,7 @@ final class UpstreamStream: UpstreamSide {
         isOver = true
         // An answer that is whole waits for its client.
         guard let stream, !stream.isInboundEnded else { return }
+        if !stream.hasBegunToSend { return fail(.closedEarly, retry: .notProcessed) }
         if stream.wasResetHere { return fail(.invalidResponse("malformed_message")) }
         switch code {
         case .refusedStream: fail(.streamReset(code), retry: .notProcessed)

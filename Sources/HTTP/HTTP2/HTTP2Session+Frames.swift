@@ -230,6 +230,10 @@ extension HTTP2Session {
         if isTold { tell(.closed(stream, code)) } else { recycle(stream) }
     }
 
+    func frameSent(stream id: Int32) {
+        stream(id)?.hasBegunToSend = true
+    }
+
     func endSent(stream id: Int32) {
         guard let stream = stream(id) else { return }
         stream.isOutboundSent = true

@@ -29,6 +29,8 @@ package final class HTTP2Stream {
     package internal(set) var isInboundEnded = false
     /// Whether the stream is over.
     package internal(set) var isClosed = false
+    /// Whether anything has left: a client's request of which nothing has was never heard of.
+    package internal(set) var hasBegunToSend = false
     /// Whether it was this end that reset the stream, for a fault of the peer's or because its owner asked.
     package internal(set) var wasResetHere = false
     /// What the owner ties to the stream; let go of when the stream is recycled.
@@ -81,6 +83,7 @@ package final class HTTP2Stream {
         hasTrailers = false
         isInboundEnded = false
         isClosed = false
+        hasBegunToSend = false
         wasResetHere = false
         context = nil
         if outbound.capacity > Self.keptCapacity { outbound.release() } else { outbound.removeAll() }

@@ -378,6 +378,7 @@ private func frameSent(
     let header = unsafe frame.hd
     switch UInt32(header.type) {
     case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+        owner.frameSent(stream: header.stream_id)
         if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { owner.endSent(stream: header.stream_id) }
     case NGHTTP2_RST_STREAM.rawValue:
         owner.resetSent(stream: header.stream_id, HTTP2ErrorCode(rawValue: unsafe frame.rst_stream.error_code))

@@ -1,0 +1,103 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""Events and long polls on all four ways through: HTTP/1.1 and HTTP/2 on either side."""
+import ssl
+import threading
+import time
+
+import httpx
+import pytest
+
+import h2server
+import upstreams as peers
+from conftest import route, to_h2, url
+
+COUNT = 12
+
+
+def ticks1(connection, number):
+    while True:
+        head = connection.head()
+        if b"/wait" in head:
+            time.sleep(1.5)
+            connection.ok(b"at last")
+            continue
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(COUNT):
+            event = b"data: %.6f\n\n" % time.time()
+            connection.send(b"%x\r\n%s\r\n" % (len(event), event))
+            time.sleep(0.04)
+        connection.send(b"0\r\n\r\n")
+
+
+def ticks2(stream):
+    if stream.path.endswith("/wait"):
+        time.sleep(1.5)
+        return stream.answer(b"at last")
+    stream.head(200, [("content-type", "text/event-stream")])
+    for _ in range(COUNT):
+        stream.send(b"data: %.6f\n\n" % time.time())
+        time.sleep(0.04)
+    stream.end()
+
+
+@pytest.fixture(scope="module")
+def over(make):
+    first, second = peers.Scripted(ticks1), h2server.Server(ticks2)
+    yield make([route("one", "/h1/", "one", access="open"), route("two", "/h2/", "two", access="open")],
+               {"one": {"endpoints": [url(first)]}, "two": to_h2(second)}, workers=1)
+    first.stop()
+    second.stop()
+
+
+@pytest.fixture(params=["http/1.1", "h2"])
+def client(request, over, authority):
+    trust = ssl.create_default_context(cafile=str(authority.path))
+    with httpx.Client(http1=request.param == "http/1.1", http2=request.param == "h2", verify=trust, base_url=over.url, timeout=20) as made:
+        made.expected = {"h2": "HTTP/2", "http/1.1": "HTTP/1.1"}[request.param]
+        yield made
+
+
+def lateness(client, path):
+    late = []
+    with client.stream("GET", path) as answer:
+        assert answer.status_code == 200 and answer.http_version == client.expected
+        assert answer.headers["content-type"] == "text/event-stream"
+        for line in answer.iter_lines():
+            if line.startswith("data: "):
+                late.append(time.time() - float(line[6:]))
+    return late
+
+
+@pytest.mark.parametrize("way", ["h1", "h2"])
+def test_each_event_arrives_within_50_milliseconds(client, way):
+    lateness(client, "/%s/events" % way)
+    late = lateness(client, "/%s/events" % way)
+    assert len(late) == COUNT and max(late) < 0.05, late
+
+
+@pytest.mark.parametrize("way", ["h1", "h2"])
+def test_events_of_many_streams_are_on_time(client, way, over, authority):
+    results, threads = [], []
+    trust = ssl.create_default_context(cafile=str(authority.path))
+
+    def listen():
+        # One client each: those of this package wait for one another.
+        with httpx.Client(http1=client.expected == "HTTP/1.1", http2=client.expected == "HTTP/2", verify=trust, base_url=over.url, timeout=20) as own:
+            own.expected = client.expected
+            results.append(lateness(own, "/%s/events" % way))
+
+    for _ in range(10):
+        threads.append(threading.Thread(target=listen))
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+    late = sorted(x for one in results for x in one)
+    assert len(late) == 10 * COUNT and late[int(len(late) * 0.95)] < 0.05, late[-10:]
+
+
+@pytest.mark.parametrize("way", ["h1", "h2"])
+def test_a_long_poll_is_answered_when_the_upstream_does(client, way):
+    began = time.monotonic()
+    answer = client.get("/%s/wait" % way)
+    assert answer.content == b"at last" and 1.4 < time.monotonic() - began < 2
