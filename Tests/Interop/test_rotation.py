@@ -21,6 +21,7 @@ def stand(make, files, backend, authority, tmp_path):
     gateway = make([route("api", "/v1/", access=ACCESS)], {"api": {"endpoints": [url(backend)]}}, issuers=[settings])
     gateway.create_organization("acme")
     app = gateway.create_app("web")
+    issuer.app = app.id
     end = time.monotonic() + 10
     while gateway.get("/v1/x", {"X-App-Id": app.id, **bearer(issuer.token())}).status != 200:
         assert time.monotonic() < end, gateway.output()[-2000:]

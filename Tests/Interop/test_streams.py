@@ -124,7 +124,7 @@ def test_a_person_beside_who_is_revoked_closes_too(served, people):
 def test_sockets_end_when_their_token_runs_out_and_not_all_at_one_moment(served, issuer):
     app = served.create_app("expiring")
     end = int(time.time()) + 3
-    token = issuer.token(exp=end)
+    token = issuer.token(exp=end, app_id=app.id)
     with contextlib.ExitStack() as stack:
         open_ones = [stack.enter_context(connect(served, {"X-App-Id": app.id, **bearer(token)})) for _ in range(24)]
         ended = []
@@ -188,7 +188,7 @@ def test_a_stream_of_a_revoked_credential_is_cut(served, path):
 
 def test_an_event_stream_ends_with_its_token_and_a_download_is_finished(served, issuer):
     app = served.create_app("long")
-    token = issuer.token(exp=int(time.time()) + 2)
+    token = issuer.token(exp=int(time.time()) + 2, app_id=app.id)
     fields = {"X-App-Id": app.id, **bearer(token)}
     stream, download = events(served, fields), events(served, fields, "/stream?n=70&delay=0.05")
     took, is_whole = ending(stream, 6)

@@ -125,7 +125,7 @@ def test_the_clock_is_corrected_by_redis_beyond_a_minute(make, backend, issuer, 
         app = gateway.create_app("web")
         time.sleep(0.5)
         now = int(time.time())
-        tokens = [issuer.token(iat=now - 400, exp=now + ends) for ends in (-10, 10)]
+        tokens = [issuer.token(iat=now - 400, exp=now + ends, app_id=app.id) for ends in (-10, 10)]
         assert [gateway.get("/v1/x", {"X-App-Id": app.id, **bearer(t)}).status for t in tokens] == statuses
         assert abs(gateway.metrics()["sallyport_clock_difference_milliseconds"] - ahead * 1000) < 1000
         assert "our clock differs from that of Redis" in gateway.output()
