@@ -85,4 +85,15 @@ BINARY=.build/release/sallyport
 release_build() {
     need_packages "${BUILD_PACKAGES[@]}"
     swift build -c release --static-swift-stdlib --product sallyport >&2 || die "the release build failed"
+    place_backtracer "${BINARY%/*}"
+}
+
+# place_backtracer FOLDER: puts the program that writes where a process trapped beside the binary, which looks for it there.
+place_backtracer() {
+    local swift found
+    swift=$(readlink -f "$(command -v swift)")
+    found=${swift%/bin/*}/libexec/swift/linux/swift-backtrace-static
+    if [ -x "$found" ]; then install -m 755 "$found" "$1/"; else
+        say "no $found: a process that traps will not say where"
+    fi
 }

@@ -254,7 +254,7 @@ import Transport
     }
 
     @Test @Reactor func `an unanswered connect ends at its deadline`() async throws {
-        var limits = StreamLimits()
+        let limits = StreamLimits()
         limits.connectDeadline = .milliseconds(100)
         // A listener whose backlog is full leaves further connects without an answer.
         let descriptor = try ListeningDescriptor.open(.ip(IPAddress(v4: 0x7f00_0001), port: 0), backlog: 0)

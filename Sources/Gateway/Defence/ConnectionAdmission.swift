@@ -6,10 +6,12 @@ import Transport
 
 /// Decides which accepted connections a worker takes, before a byte of them is read.
 ///
-/// Owned by the worker. Trusted balancers are many clients at one address: rates are not for them.
+/// Owned by the worker. Trusted balancers are many clients at one address: neither rates nor counts are for them.
 struct ConnectionAdmission: ~Copyable {
     private var connections = AddressRates()
     private var handshakes = AddressRates()
+    /// Connections that are open, by the network of their client.
+    private var open: [ClientNetwork: Int] = [:]
     /// Connections whose PROXY header is still due.
     var prefaces = 0
 
@@ -23,9 +25,22 @@ struct ConnectionAdmission: ~Copyable {
     ) -> Defence? {
         guard !isTrusted else { return nil }
         let network = client.network
+        guard open[network, default: 0] < settings.perClient else { return .connectionsPerClient }
         guard connections.spend(settings.rate, network, now: now.nanoseconds) else { return .connectionRate }
         guard isTLS, !handshakes.spend(settings.handshakes, network, now: now.nanoseconds) else { return nil }
         return .handshakeRate
+    }
+
+    /// A connection of `client` was taken; those of a trusted balancer are not to be told.
+    mutating func opened(_ client: IPAddress) {
+        open[client.network, default: 0] += 1
+    }
+
+    /// A connection that was told of has ended.
+    mutating func closed(_ client: IPAddress) {
+        let network = client.network
+        guard let count = open[network] else { return }
+        open[network] = count > 1 ? count - 1 : nil
     }
 
     /// A handshake that was paid for resumed an earlier session, which costs next to nothing.

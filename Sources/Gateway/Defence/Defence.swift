@@ -10,6 +10,7 @@ package enum Defence: String, Sendable, CaseIterable {
     case connectionRate = "connection_rate"
     case handshakeRate = "handshake_rate"
     case connectionsPerWorker = "connections_per_worker"
+    case connectionsPerClient = "connections_per_client"
     case memoryConnection = "memory_connection"
     case proxyUnlisted = "proxy_unlisted"
     case proxyMissing = "proxy_missing"

@@ -73,7 +73,7 @@ private final class WebExchange: StreamOwner {
     private var parser = ResponseParser()
     private var head = ResponseHead()
     private var hasHead = false
-    private var reader = BodyReader(limits: ParserLimits())
+    private var reader = BodyReader()
     private var body: [UInt8] = []
     private var isTooLong = false
     private var continuation: CheckedContinuation<Result<WebAnswer, WebFailure>, Never>?
@@ -136,7 +136,7 @@ private final class WebExchange: StreamOwner {
         stream.consume(consumed)
         guard !head.isInterim else { return true }
         hasHead = true
-        reader.begin(head.framing)
+        reader.begin(head.framing, ParserLimits())
         if reader.isComplete { finish(.success(answer), stream) }
         return true
     }

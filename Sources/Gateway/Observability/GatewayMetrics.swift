@@ -72,6 +72,24 @@ package enum GatewayMetrics {
         "sallyport_http_protocol_requests_total",
         "Requests by protocol (HTTP/1.0, HTTP/1.1, HTTP/2)."
     )
+    package static let upstreamIdle = Metric.gauge(
+        "sallyport_upstream_connections_idle",
+        "Connections to an upstream that are kept for the next request."
+    )
+    package static let upstreamFailures = Metric.counter(
+        "sallyport_upstream_failures_total",
+        "Connect failures, timeouts and invalid answers of an upstream's endpoints."
+    )
+    package static let upstreamEjections = Metric.counter(
+        "sallyport_upstream_ejections_total",
+        "Endpoints of an upstream left out for a while after failures in a row."
+    )
+    package static let openWebSockets = Metric.gauge("sallyport_websockets_open", "WebSockets being relayed.")
+    package static let redisDuration = Metric.histogram(
+        "sallyport_redis_command_duration_seconds",
+        "Time from sending a command to Redis to its answer, in whole turns of the loop.",
+        bounds: Metric.requestSeconds
+    )
     package static let upstreamRetries = Metric.counter("sallyport_upstream_retries_total", "Requests sent twice.")
     package static let redisUp = Metric.gauge("sallyport_redis_up", "Processes whose Redis connection is up.")
     package static let registryCache = Metric.counter(
@@ -166,7 +184,8 @@ package enum GatewayMetrics {
         originRefusals, openConnections, connections, tlsHandshakes, parseErrors, http2Streams, http2Resets,
         protocolRequests,
         upstreamConnections,
-        upstreamConnectionsTotal, upstreamStreams, upstreamRetries, redisUp,
+        upstreamConnectionsTotal, upstreamIdle, upstreamFailures, upstreamEjections, upstreamStreams, openWebSockets,
+        redisDuration, upstreamRetries, redisUp,
         registryCache, signInAnswers, logDropped,
         trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,

@@ -35,6 +35,12 @@ package final class UpstreamMetrics {
     package let streamed: Connections
     /// Requests under way on `streamed` connections.
     package let streams: Gauge
+    /// Connections kept for the next request.
+    package let idle: Gauge
+    /// Connect failures, timeouts and invalid answers.
+    package let failures: Counter
+    /// Endpoints left out for a while.
+    package let ejections: Counter
 
     /// The metrics of the upstream named `upstream` in `slot`.
     package init(upstream: String, slot: MetricsSlot) {
@@ -42,5 +48,8 @@ package final class UpstreamMetrics {
         single = Connections("\(label),protocol=\"http/1.1\"", slot)
         streamed = Connections("\(label),protocol=\"h2\"", slot)
         streams = slot.gauge(GatewayMetrics.upstreamStreams, label)
+        idle = slot.gauge(GatewayMetrics.upstreamIdle, label)
+        failures = slot.counter(GatewayMetrics.upstreamFailures, label)
+        ejections = slot.counter(GatewayMetrics.upstreamEjections, label)
     }
 }

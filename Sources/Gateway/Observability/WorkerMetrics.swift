@@ -14,6 +14,8 @@ package final class WorkerMetrics {
     package let receivedBytes: Counter
     package let sentBytes: Counter
     package let openConnections: Gauge
+    package let openWebSockets: Gauge
+    package let redisDuration: Histogram
     package let connections: Counter
     package let handshakesFull: Counter
     package let handshakesResumed: Counter
@@ -64,6 +66,8 @@ package final class WorkerMetrics {
         self.budgetShadow = slot.counter(GatewayMetrics.rateLimit, "result=\"shadow\"")
         self.budgetUnavailable = slot.counter(GatewayMetrics.rateLimit, "result=\"unavailable\"")
         self.openConnections = slot.gauge(GatewayMetrics.openConnections)
+        self.openWebSockets = slot.gauge(GatewayMetrics.openWebSockets)
+        self.redisDuration = slot.histogram(GatewayMetrics.redisDuration)
         self.connections = slot.counter(GatewayMetrics.connections)
         self.handshakesFull = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"full\"")
         self.handshakesResumed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"resumed\"")

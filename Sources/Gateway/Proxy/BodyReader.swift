@@ -21,15 +21,12 @@ struct BodyReader: ~Copyable {
 
     private var mode = Mode.length
     private var remaining: UInt64 = 0
-    private let limits: ParserLimits
     /// Made for the first chunked body: most connections never see one.
     private var chunks: ChunkedBody?
     /// Whether nothing of the body is owed any more.
     private(set) var isComplete = true
 
-    init(limits: ParserLimits) {
-        self.limits = limits
-    }
+    init() {}
 
     /// Whether only the end of the connection ends the body.
     var endsWithConnection: Bool { mode == .untilClose && !isComplete }
@@ -42,7 +39,8 @@ struct BodyReader: ~Copyable {
         }
     }
 
-    mutating func begin(_ framing: MessageFraming) {
+    /// Begins a body; `limits` are those of its chunks.
+    mutating func begin(_ framing: MessageFraming, _ limits: @autoclosure () -> ParserLimits) {
         isComplete = !framing.hasBody
         switch framing {
         case .none: mode = .length
@@ -51,7 +49,7 @@ struct BodyReader: ~Copyable {
             remaining = length
         case .chunked:
             mode = .chunked
-            if let chunks { chunks.decoder.reset() } else { chunks = ChunkedBody(limits: limits) }
+            if let chunks { chunks.decoder.reset() } else { chunks = ChunkedBody(limits: limits()) }
         case .untilClose: mode = .untilClose
         }
     }

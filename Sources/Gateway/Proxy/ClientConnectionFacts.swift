@@ -23,8 +23,6 @@ final class ClientConnectionFacts {
     let redirectPort: UInt16?
     /// The endpoints that the listener serves itself; nil: none.
     let endpoints: LocalEndpointTable?
-    /// `X-Forwarded-For` and `-Proto` for the upstream when the peer is the client itself.
-    let forwardedFields: [UInt8]
 
     /// Whether the client's bytes are encrypted on their way to us.
     var isTLS: Bool { tls != nil }
@@ -47,7 +45,5 @@ final class ClientConnectionFacts {
         self.tls = tls
         self.redirectPort = redirectPort
         self.endpoints = endpoints
-        let scheme = tls != nil ? "https" : "http"
-        self.forwardedFields = Array("X-Forwarded-For: \(peerText)\r\nX-Forwarded-Proto: \(scheme)\r\n".utf8)
     }
 }

@@ -59,6 +59,8 @@ final class Exchange {
     /// Its place among the open streams.
     var openIndex: Int?
 
+    /// The client waits to be told to send its body.
+    var continueWait: ContinueWait?
     private var attempts = 0
     private var replay = RequestReplay()
     private(set) var triedEndpoint: UpstreamEndpoint?
@@ -172,6 +174,7 @@ final class Exchange {
     /// Part of the request's body; only while `readBody` is in force.
     func requestBodyReceived(_ bytes: Span<UInt8>) {
         facts.bytesIn &+= bytes.count
+        continueWait?.end()
         if let route = facts.route, facts.bytesIn > route.settings.body.bytes {
             return worker.pipeline.bodyTooLarge(self)
         }
@@ -256,6 +259,7 @@ final class Exchange {
         connection.sendHead(self)
         sendGathered(on: connection)
         sendReplay(on: connection)
+        beginContinueWait()
         if !requestIsComplete { client.readBody() }
     }
 
@@ -287,6 +291,7 @@ final class Exchange {
 
     /// An interim answer (1xx but 101) is in `response`.
     func interimArrived() {
+        if isContinueRepeated() { return }
         client?.sendInterim(self)
     }
 
@@ -297,7 +302,10 @@ final class Exchange {
         facts.status = response.status
         if holdsAnswer() { return }
         client?.sendHead(self)
-        if response.status == 101 { stage = .relaying }
+        if response.status == 101 {
+            stage = .relaying
+            worker.metrics.openWebSockets.add(1)
+        }
         if facts.admission != nil { worker.state.streams.add(self) }
     }
 
@@ -430,7 +438,9 @@ final class Exchange {
 
     /// Runs exactly once for each exchange: the record is written, the exchange goes back to the free list.
     private func finish() {
+        if stage == .relaying { worker.metrics.openWebSockets.add(-1) }
         stage = .finished
+        continueWait?.end()
         // A sign-in that never reached the upstream was not completed.
         if facts.upstreamLabel == nil { worker.signIn.giveBack(facts.signIn?.grant, facts.decision.text) }
         worker.state.streams.remove(self)
@@ -445,6 +455,7 @@ final class Exchange {
         client = nil
         upstream = nil
         triedEndpoint = nil
+        continueWait = nil
         attempts = 0
         relayEnd = nil
         replay.reset()

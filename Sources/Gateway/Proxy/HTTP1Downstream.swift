@@ -51,7 +51,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         self.facts = facts
         self.worker = worker
         self.parser = RequestParser(limits: worker.snapshot.parserLimits)
-        self.body = BodyReader(limits: worker.snapshot.parserLimits)
+        self.body = BodyReader()
         self.timer = LoopTimer(loop: worker.loop)
         timer.onFire = { [unowned self] in timerFired() }
         arm(times.header, .idleTimedOut)
@@ -125,7 +125,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         closesAfterAnswer =
             !exchange.request.keepsAlive || worker.isDraining
             || requests >= worker.snapshot.settings.connections.requests
-        body.begin(exchange.request.framing)
+        body.begin(exchange.request.framing, worker.snapshot.parserLimits)
         exchange.begin(client: self, connection: facts)
     }
 
@@ -175,7 +175,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         state = .exchanging
         closesAfterAnswer = true
         timer.cancel()
-        body.begin(.none)
+        body.begin(.none, worker.snapshot.parserLimits)
         exchange.beginRefused(violation, client: self, connection: facts)
     }
 

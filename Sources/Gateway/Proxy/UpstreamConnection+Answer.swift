@@ -68,7 +68,7 @@ extension UpstreamConnection {
             return
         }
         keepsAlive = exchange.response.keepsAlive
-        body.begin(exchange.response.framing)
+        body.begin(exchange.response.framing, pool.limits)
         state = .readingBody
         exchange.responseHeadArrived()
         guard state == .readingBody else { return }

@@ -44,7 +44,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         self.pool = pool
         self.endpoint = endpoint
         self.parser = ResponseParser(limits: pool.limits)
-        self.body = BodyReader(limits: pool.limits)
+        self.body = BodyReader()
         self.timer = LoopTimer(loop: pool.loop)
         timer.onFire = { [unowned self] in timerFired() }
     }

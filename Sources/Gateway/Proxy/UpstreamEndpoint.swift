@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Telemetry
 import Transport
 
 /// One address a pool sends to: its idle connections, its resolved addresses and its health.
@@ -13,6 +14,8 @@ final class UpstreamEndpoint {
     let settings: EndpointSettings
     /// Idle connections, most recently used last.
     private var idle: [UpstreamConnection] = []
+    /// How many they are, for all endpoints of the upstream.
+    private let idleCount: Gauge
     /// The HTTP/2 connections, oldest first.
     var streamed: [HTTP2Upstream] = []
     /// Connections that exist in any state.
@@ -28,7 +31,8 @@ final class UpstreamEndpoint {
     private var ejections = 0
     private var ejectedUntil: MonotonicInstant?
 
-    init(_ settings: EndpointSettings) {
+    init(_ settings: EndpointSettings, idleCount: Gauge) {
+        self.idleCount = idleCount
         self.settings = settings
         self.addresses = settings.literalAddress.map { [$0] } ?? []
         self.authority = Array(settings.authority.utf8)
@@ -48,13 +52,16 @@ final class UpstreamEndpoint {
 
     /// The most recently used idle connection.
     func takeIdle() -> UpstreamConnection? {
-        idle.popLast()
+        guard let connection = idle.popLast() else { return nil }
+        idleCount.add(-1)
+        return connection
     }
 
     /// Keeps `connection` for the next request; false where enough are kept already.
     func keep(_ connection: UpstreamConnection, atMost limit: Int) -> Bool {
         guard idle.count < limit else { return false }
         idle.append(connection)
+        idleCount.add(1)
         return true
     }
 
@@ -71,12 +78,15 @@ final class UpstreamEndpoint {
 
     func connectionClosed(_ connection: UpstreamConnection) {
         connectionGone()
-        if let index = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: index) }
+        guard let index = idle.lastIndex(where: { $0 === connection }) else { return }
+        idle.remove(at: index)
+        idleCount.add(-1)
     }
 
     func closeIdle() {
         let connections = idle
         idle.removeAll()
+        idleCount.add(-connections.count)
         for connection in connections { connection.close() }
         for connection in streamed { connection.retire() }
     }

@@ -3,6 +3,7 @@
 
 import Buffers
 import HTTP
+import Telemetry
 import Transport
 
 /// The endpoints of one upstream and the exchanges that wait for a connection to one of them.
@@ -14,7 +15,7 @@ final class UpstreamPool {
     let settings: UpstreamSettings
     let loop: EventLoop
     let limits: ParserLimits
-    let streamLimits = StreamLimits()
+    let streamLimits = StreamLimits.standard
     private let endpoints: [UpstreamEndpoint]
     private let resolution: UpstreamResolution
     let metrics: UpstreamMetrics
@@ -44,7 +45,7 @@ final class UpstreamPool {
         self.queue = UpstreamQueue(loop: loop)
         self.turn = UpstreamTurn(loop: loop)
         self.loop = loop
-        self.endpoints = settings.endpoints.map { UpstreamEndpoint($0) }
+        self.endpoints = settings.endpoints.map { UpstreamEndpoint($0, idleCount: metrics.idle) }
         self.resolution = UpstreamResolution(loop: loop, resolver: resolver)
         resolution.start(endpoints)
     }
@@ -115,7 +116,11 @@ final class UpstreamPool {
             ejectAfter: settings.ejection.failures,
             ejectFor: settings.ejection.duration
         )
-        if ejected { endpoint.closeIdle() }
+        metrics.failures.increment()
+        if ejected {
+            metrics.ejections.increment()
+            endpoint.closeIdle()
+        }
         resolution.refresh(endpoint)
     }
 

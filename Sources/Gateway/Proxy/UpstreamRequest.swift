@@ -69,7 +69,13 @@ enum UpstreamRequest {
         if connection.isTrustedProxy {
             exchange.request.appendTrustedForwarding(connection, exchange.facts.decision, to: &buffer)
         } else {
-            buffer.append(contentsOf: connection.forwardedFields)
+            buffer.append("X-Forwarded-For: ")
+            buffer.append(utf8: connection.peerText)
+            if connection.isTLS {
+                buffer.append("\r\nX-Forwarded-Proto: https\r\n")
+            } else {
+                buffer.append("\r\nX-Forwarded-Proto: http\r\n")
+            }
             exchange.request.appendOwnForwarding(exchange.facts.decision, to: &buffer)
         }
         appendJudgement(exchange, route, to: &buffer)

@@ -73,7 +73,7 @@ final class GatewaySnapshot {
         var http2 = settings.http2
         http2.heads = parserLimits
         self.http2 = http2
-        var streamLimits = StreamLimits()
+        let streamLimits = StreamLimits()
         streamLimits.handshakeDeadline = settings.timeouts.handshake
         streamLimits.flushDeadline = settings.timeouts.idle
         streamLimits.flushPatience = settings.timeouts.patience

@@ -94,7 +94,7 @@ package final class Worker {
                 environment.log.warning("our clock differs from that of Redis", ["milliseconds": "\(difference)"])
             }
         }
-        state.start { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
+        state.start(answerTimes: metrics.redisDuration) { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
         watchMemory()
         await awaitLease()
         await becomeAbleToJudge()
@@ -190,6 +190,7 @@ package final class Worker {
 
     func connectionOpened(_ connection: any ClientConnection) {
         connections[ObjectIdentifier(connection)] = connection
+        if !connection.facts.isTrustedProxy { admission.opened(connection.facts.peer) }
         metrics.openConnections.add(1)
         metrics.connections.increment()
     }
@@ -202,6 +203,7 @@ package final class Worker {
 
     func connectionClosed(_ connection: any ClientConnection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        if !connection.facts.isTrustedProxy { admission.closed(connection.facts.peer) }
         metrics.openConnections.add(-1)
         if connections.count == 0 { turnEnd.enlist() }
     }

@@ -3,6 +3,7 @@
 
 package import Credentials
 package import Store
+package import Telemetry
 package import Transport
 
 /// What a worker knows of the registry and how it counts: its Redis connections and the caches over them.
@@ -90,7 +91,8 @@ package final class WorkerState {
     }
 
     /// Connects and begins to follow changes; open routes are served meanwhile.
-    package func start(readinessChanged: @escaping @Reactor (Bool) -> Void) {
+    package func start(answerTimes: Histogram, readinessChanged: @escaping @Reactor (Bool) -> Void) {
+        connection.answerTimes = answerTimes
         connection.onReadinessChange = readinessChanged
         connection.start()
         stream.start()

@@ -21,6 +21,7 @@ struct RedisCallQueue {
         /// Nil: given up.
         var receiver: (any RedisReplyReceiver)?
         var token: Int
+        var sentAt: MonotonicInstant
         var deadline: MonotonicInstant
     }
 

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Buffers
+package import Telemetry
 package import Transport
 
 /// One connection to Redis that keeps itself alive: pipelined, with deadlines, reconnecting.
@@ -41,6 +42,8 @@ package final class RedisConnection {
     package private(set) var lastFailure: String?
     /// Told when the connection becomes usable or is lost.
     package var onReadinessChange: (@Reactor (Bool) -> Void)?
+    /// Where the times of answers are counted.
+    package var answerTimes: Histogram?
 
     /// The epoch, as far as it was asked for over the connection of this generation.
     private var knownEpoch: (generation: Int, id: String)?
@@ -170,7 +173,7 @@ package final class RedisConnection {
 
     private func enqueue(_ receiver: (any RedisReplyReceiver)?, _ token: Int, _ deadline: MonotonicInstant) {
         if deadline < timerDue { armTimer(at: deadline) }
-        queue.append(RedisCallQueue.Call(receiver: receiver, token: token, deadline: deadline))
+        queue.append(RedisCallQueue.Call(receiver: receiver, token: token, sentAt: loop.now, deadline: deadline))
     }
 
     // MARK: - Connecting
@@ -243,6 +246,7 @@ package final class RedisConnection {
             call.receiver?.failed(error, token: call.token)
             return disconnect(because: error.description)
         }
+        answerTimes?.record(nanoseconds: loop.now.nanoseconds &- call.sentAt.nanoseconds)
         call.receiver?.replied(reply, token: call.token)
     }
 

@@ -28,7 +28,7 @@ final class RedisLink: StreamOwner {
     init(loop: EventLoop, endpoint: RedisEndpoint, deadline: Duration) {
         self.loop = loop
         self.endpoint = endpoint
-        var limits = StreamLimits()
+        let limits = StreamLimits()
         limits.connectDeadline = deadline
         limits.handshakeDeadline = deadline
         // Replies are consumed as they come; a page of records must fit between two reads.

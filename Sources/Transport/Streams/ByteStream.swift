@@ -37,8 +37,8 @@ package final class ByteStream: EventSource {
     package let limits: StreamLimits
     /// The peer's address; the listener's own for a Unix client without a name.
     package let peer: SocketAddress
-    /// What the TLS handshake agreed on; nil before and without TLS.
-    package internal(set) var session: TLSSessionFacts?
+    /// The TLS handshake is done: its owner has been told what was agreed on.
+    var isSecured = false
 
     var phase = Phase.idle
     /// Bytes that are ready for the socket but were not taken: ciphertext under TLS, unused without.
@@ -102,7 +102,7 @@ package final class ByteStream: EventSource {
         loop: EventLoop,
         accepted: AcceptedConnection,
         tls: TLSServerContext? = nil,
-        limits: StreamLimits = StreamLimits()
+        limits: StreamLimits = .standard
     ) {
         self.init(
             loop: loop,
@@ -119,7 +119,7 @@ package final class ByteStream: EventSource {
         connectingTo address: SocketAddress,
         tls: TLSClientContext? = nil,
         serverName: String = "",
-        limits: StreamLimits = StreamLimits()
+        limits: StreamLimits = .standard
     ) {
         self.init(
             loop: loop,

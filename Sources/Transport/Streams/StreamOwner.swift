@@ -26,8 +26,9 @@ extension StreamOwner {
     package func streamDrained(_ stream: ByteStream) {}
 }
 
-/// The sizes and times one stream keeps.
-package struct StreamLimits: Sendable {
+/// The sizes and times that streams keep: one object for all streams of a kind, set before the first of them is made.
+@Reactor
+package final class StreamLimits {
     /// Reading stops while this many bytes wait in `inbound`.
     package var inboundHighWater = 64 << 10
     /// The stream counts as congested from this many unsent bytes.
@@ -50,6 +51,9 @@ package struct StreamLimits: Sendable {
     package var lingerDeadline = Duration.seconds(2)
     /// See `lingerDeadline`.
     package var lingerBytes = 256 << 10
+
+    /// What streams keep that nobody gave limits.
+    package static let standard = StreamLimits()
 
     /// The defaults, each with its reason beside it.
     package init() {}

@@ -20,7 +20,7 @@ extension ByteStream {
 
     /// The stream an SSL object belongs to.
     static func of(_ ssl: OpaquePointer) -> ByteStream? {
-        guard let data = unsafe SSL_get_ex_data(ssl, 0) else { return nil }
+        guard let bio = unsafe SSL_get_rbio(ssl), let data = unsafe BIO_get_data(bio) else { return nil }
         return unsafe Unmanaged<ByteStream>.fromOpaque(data).takeUnretainedValue()
     }
 
@@ -42,7 +42,6 @@ extension ByteStream {
             throw .tls(TLSErrorQueue.drain(otherwise: .unusableSetting))
         }
         unsafe SSL_set_bio(made, bio, bio)
-        unsafe SSL_set_ex_data(made, 0, Unmanaged.passUnretained(self).toOpaque())
         unsafe ssl = made
     }
 
@@ -64,7 +63,7 @@ extension ByteStream {
 
     private func handshakeFinished(_ ssl: OpaquePointer) {
         let facts = unsafe TLSSessionFacts(ssl)
-        session = facts
+        isSecured = true
         openForBytes()
         sendWire()
         owner?.streamSecured(self, facts)
@@ -142,7 +141,7 @@ extension ByteStream {
 
     /// Says close_notify, as far as the socket takes it.
     func notifyClose() {
-        guard let ssl = unsafe ssl, session != nil else { return }
+        guard let ssl = unsafe ssl, isSecured else { return }
         TLSErrorQueue.clear()
         unsafe SSL_shutdown(ssl)
         TLSErrorQueue.clear()
@@ -164,7 +163,6 @@ extension TLSSessionFacts {
             )
         }
         version = unsafe SSL_version(ssl) == TLS1_3_VERSION ? .v1_3 : .v1_2
-        cipher = unsafe String(cString: SSL_CIPHER_get_name(SSL_get_current_cipher(ssl)))
         isResumed = unsafe SSL_session_reused(ssl) == 1
     }
 }

@@ -16,8 +16,6 @@ package struct TLSSessionFacts: Equatable, Sendable {
     /// The protocol chosen by ALPN, such as `h2`.
     package var applicationProtocol: String?
     package var version: TLSVersion
-    /// OpenSSL's name of the cipher suite.
-    package var cipher: String
     /// Whether an earlier session was resumed.
     package var isResumed: Bool
 }

@@ -105,6 +105,33 @@ import Transport
         #expect(stranger == [nil])
     }
 
+    @Test func `one network has so many connections open, and the next one when one of them has ended`() throws {
+        var admission = ConnectionAdmission()
+        let few = ConnectionSettings(
+            perWorker: 100,
+            perClient: 2,
+            rate: FloodBudget(burst: 99, perSecond: 1),
+            handshakes: FloodBudget(burst: 99, perSecond: 1),
+            requests: 100
+        )
+        let now = MonotonicInstant(nanoseconds: 1_000_000_000)
+        let addresses = try ["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1"].map {
+            try #require(IPAddress(parsing: $0))
+        }
+        var refusals: [Defence?] = []
+        for address in addresses {
+            let refusal = admission.refusal(address, isTLS: false, isTrusted: false, few, now: now)
+            if refusal == nil { admission.opened(address) }
+            refusals.append(refusal)
+        }
+        #expect(refusals == [nil, nil, .connectionsPerClient, nil])
+        let trusted = admission.refusal(addresses[2], isTLS: false, isTrusted: true, few, now: now)
+        admission.closed(addresses[0])
+        let after = admission.refusal(addresses[2], isTLS: false, isTrusted: false, few, now: now)
+        #expect(trusted == nil)
+        #expect(after == nil)
+    }
+
     @Test func `a trusted balancer is not counted`() throws {
         var admission = ConnectionAdmission()
         let answers = try refusals(&admission, 9, "192.0.2.1", isTLS: true, isTrusted: true)
