@@ -516,6 +516,26 @@ def test_google_opens_tokens_for_who_has_an_account(site, authority, authorities
         row("after kill -9: once", client.attest(nonce=nonce, token="sixth"), 200, {"verdict": "fail"})
 
 
+def test_another_bundle_counts_on_every_worker_without_a_reload(site, backend, authorities, tmp_path):
+    bundle = authorities.bundle(tmp_path / "trust")
+    made = binary.Gateway(site, [route("api", "/v1/", dialect="vouch", access=ACCESS)], {"api": {"endpoints": [url(backend)]}}, workers=2, trust={"directory": str(bundle)})
+    for listener in made.configuration["listeners"]:
+        listener["serves"] = ["vouch"]
+    made.write()
+    with made:
+        made.create_organization("acme")
+        client, others = new_app(made, authorities, tmp_path), devices.Authorities()
+        # Twelve connections meet both workers.
+        def verdicts(whose):
+            return [json.loads(client.iphone(devices.IPhone(whose), first=True).body)["verdict"] for _ in range(12)]
+        note("the first roots", ({"pass"}, {"fail"}), (set(verdicts(authorities)), set(verdicts(others))))
+        others.bundle(bundle)
+        assert eventually(lambda: set(verdicts(authorities)) == {"fail"}, 12)
+        note("the other roots", ({"fail"}, {"pass"}), (set(verdicts(authorities)), set(verdicts(others))))
+        assert made.metrics()["sallyport_config_last_reload_successful"] == 1
+        note("test roots are shown", True, made.cli("status")["trust"]["test_roots"])
+
+
 def test_a_labs_proofs_count_for_hours_and_as_development(make_client, one, tmp_path):
     lab = tmp_path / "lab"
     assert one.run("lab", "init", lab).returncode == 0
