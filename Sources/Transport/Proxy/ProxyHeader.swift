@@ -79,7 +79,9 @@ package struct ProxyHeader: Sendable, Equatable {
         let signature: InlineArray<6, UInt8> = [0x50, 0x52, 0x4f, 0x58, 0x59, 0x20]
         guard bytes.begins(as: signature.span) else { return .absent }
         var end = 6
-        while end < bytes.count, bytes[end] != 0x0d {
+        // Nothing beyond the longest line is looked at, so that the answer does not depend on how much has come.
+        let most = min(bytes.count, longestText - 1)
+        while end < most, bytes[end] != 0x0d {
             // A line of text: nothing else is in it.
             guard bytes[end] >= 0x20, bytes[end] < 0x7f else { throw .malformed }
             end += 1
