@@ -21,7 +21,7 @@ from conftest import route, url
 HERE = pathlib.Path(__file__).parent
 SECONDS = float(os.environ.get("SALLYPORT_FLOOD_SECONDS", "2"))
 MANY = {"slow_heads": 200, "slow_bodies": 200, "slow_readers": 60, "idle_connections": 300, "stalled_handshakes": 200, "broken_handshakes": 10,
-        "zero_windows": 5, "unread_answers": 5, "many_streams": 10, "slow_bodies_h2": 10, "slow_head_h2": 100, "handshakes": 8, "connections": 8}
+        "zero_windows": 4, "unread_answers": 4, "many_streams": 4, "slow_bodies_h2": 6, "slow_head_h2": 100, "handshakes": 8, "connections": 8}
 # What stays within every budget and is only slowed down by the client's own windows and speed.
 BORNE = {"pipelined", "pipelined_unread", "tiny_chunks", "large_window_uploads", "table_resizes", "empty_lines", "connections", "handshakes"}
 rows = []
@@ -97,7 +97,7 @@ def test_a_flood_is_borne(stand, name):
     growth = watch.most - before
     rows.append((name, done, growth, processor(worker) - used, good, ended))
     assert gateway.workers() == [worker], "the worker lives"
-    assert good["failures"] == 0, good
+    assert good["failures"] == 0 and good["requests"] > 50, good
     assert growth <= 32 << 10, "%d KiB" % growth
     if name not in BORNE:
         assert done["cut"] + done["refused"] + sum(ended.values()) > 0, done
@@ -112,7 +112,7 @@ def show(quiet):
         how = ", ".join("%s %d" % pair for pair in sorted(ended.items())) or ("answered and closed" if done["cut"] else "borne")
         lines.append("%-22s %12d %6d %5d %6.1f MiB %6.2f %8.2f %8.2f  %s" % (
             name, done["bytes"], done["connections"] + done["refused"], done["cut"] + done["refused"], growth / 1024, used,
-            good["p99"], good["p99"] / quiet["p99"], how))
+            good["p99"] or 0, (good["p99"] or 0) / quiet["p99"], how))
     text = "\n".join(lines)
     print("\n" + text)
     if path := os.environ.get("SALLYPORT_FLOOD_TABLE"):

@@ -26,6 +26,9 @@ struct FrameProgress: BitwiseCopyable {
         left = isServer ? 24 : 0
     }
 
+    /// Frames of types that RFC 9113 does not know, which the library passes over in silence.
+    var unknownFrames = 0
+
     /// Whether something has begun to come that is not complete.
     var isInsideFrame: Bool { left > 0 || headerCount > 0 || isInsideBlock }
 
@@ -67,6 +70,7 @@ struct FrameProgress: BitwiseCopyable {
             isInsideBlock = true
             if id > highest { highest = id } else { continued = id }
         case 3: sawReset = true
+        case 10...: unknownFrames &+= 1
         default: break
         }
         if left == 0 { frameEnded() }

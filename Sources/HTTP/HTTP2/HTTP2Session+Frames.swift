@@ -48,6 +48,10 @@ extension HTTP2Session {
         return true
     }
 
+    func unknownFramesCame(_ count: Int) {
+        for _ in 0..<count where !spend(.otherFrames, \.otherFrames) { return }
+    }
+
     private func spend(_ kind: HTTP2Flood, _ budget: WritableKeyPath<HTTP2Budgets, FloodBudget>) -> Bool {
         budgets[keyPath: budget].spend(now: now) || stop(kind)
     }

@@ -71,6 +71,10 @@ package final class HTTP2Session {
     package func receive(_ bytes: Span<UInt8>, now nanoseconds: UInt64) throws(HTTP2Failure) {
         tick(now: nanoseconds)
         let isWhole = feed(bytes)
+        if progress.unknownFrames > 0 {
+            unknownFramesCame(progress.unknownFrames)
+            progress.unknownFrames = 0
+        }
         if !progress.isInsideBlock { blockBeganAt = nil } else if blockBeganAt == nil { blockBeganAt = now }
         if !progress.isInsideFrame { hasHeardPeer = true }
         if let flood {

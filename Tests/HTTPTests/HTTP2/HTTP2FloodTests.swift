@@ -49,6 +49,7 @@ struct HTTP2FloodTests {
         try Self.expect(.settings, Self.repeated(30) { _ in FrameBytes.settings })
         try Self.expect(.pings, Self.repeated(110) { _ in FrameBytes.frame(6, [UInt8](repeating: 0, count: 8)) })
         try Self.expect(.otherFrames, Self.repeated(1100) { _ in FrameBytes.frame(2, stream: 1, [0, 0, 0, 0, 1]) })
+        try Self.expect(.otherFrames, Self.repeated(1100) { _ in FrameBytes.frame(0x4f, [1]) })
         try Self.expect(.windowUpdates, Self.repeated(21_000) { _ in FrameBytes.frame(8, [0, 0, 0, 1]) })
     }
 
