@@ -8,8 +8,9 @@
 ///     sum (5 bytes) | oldest bucket (6) | newest bucket (6) | entry …      entry: distance from the one before (1), units (4)
 ///
 /// Entries are the non-empty buckets, at most 61, so a quiet client's window takes 22 bytes and the busiest 322. The
-/// oldest entry's distance has no meaning. A string that cannot be one of ours is dropped and counted afresh, and every
-/// write sets the expiry, which heals a key that lost it.
+/// oldest entry's distance has no meaning. A string that cannot be one of ours is dropped and counted afresh. The first
+/// write into a bucket sets the expiry, 61 buckets from then, which is not before that bucket leaves the window, and
+/// heals a key that lost it; later writes into the bucket keep it, which is less to do and to write to disk.
 enum WindowScript {
     /// Spends windows, all or none.
     ///
@@ -74,13 +75,14 @@ enum WindowScript {
           local sum, body = sums[i], bodies[i]
           if admitted == 1 and fits[i] then
             sum = sum + cost
+            local head = pack('>I5I6I6', sum, firsts[i], buckets[i])
             if body ~= '' and lasts[i] == buckets[i] then
               body = body:sub(1, -5) .. pack('>I4', unpack('>I4', body, #body - 3) + cost)
+              redis.call('SET', KEYS[i], head .. body, 'KEEPTTL')
             else
               body = body .. pack('>BI4', buckets[i] - lasts[i], cost)
+              redis.call('SET', KEYS[i], head .. body, 'PX', math.ceil(width * 61 / 1000))
             end
-            redis.call('SET', KEYS[i], pack('>I5I6I6', sum, firsts[i], buckets[i]) .. body,
-              'PX', math.ceil(width * 61 / 1000))
           end
           reply[i + 1] = pack('>BI4I4', fits[i] and 1 or 0, math.max(0, limit - sum), waits[i])
         end
