@@ -265,7 +265,7 @@ def test_an_offered_token_is_judged_like_any(make, echo, files):
     gateway = make([route("all", "/", "all", access={"organizations": ["acme"], "credentials": ["session_token"]})],
                    {"all": {"endpoints": [url(echo)]}}, workers=1, issuers=[issuer.settings])
     gateway.create_organization("acme")
-    gateway.configuration["routes"][0]["app"] = gateway.create_app("pages").id
+    issuer.app = gateway.configuration["routes"][0]["app"] = gateway.create_app("pages").id
     gateway.write()
     assert gateway.run("reload").returncode == 0
 
