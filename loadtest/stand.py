@@ -5,6 +5,7 @@
 The server under test runs with one worker on core 0; origin, Redis and load share core 1. The figure to trust is CPU per
 request (user and system, from the scheduler's nanoseconds); ratios taken in one run hold where absolute figures do not.
 """
+import base64
 import hashlib
 import hmac
 import http.client
@@ -28,6 +29,7 @@ import upstreams  # noqa: E402
 SERVER_CORE, LOAD_CORE = 0, 1
 HOST, ORIGIN = "gw.test", "https://app.example"
 ROTATED = 1024
+SECRET = "a-shared-secret-of-forty-characters-or-so"
 
 
 def run(*arguments, **options):
@@ -114,6 +116,13 @@ class Stand:
         self.file("apikeys-sha256.map").write_text("".join("%s client-%s\n" % (hashlib.sha256(k.encode()).hexdigest(), i) for k, i in pairs))
         origins = [ORIGIN] + ["https://tenant-%d.example" % i for i in range(63)]
         self.file("origins.lst").write_text("\n".join(origins) + "\n")
+        self.file("jwt-secret").write_text(SECRET)
+        if not self.file("jwt-key.pem").exists():
+            run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", self.file("jwt-key.pem"))
+        run("openssl", "pkey", "-in", self.file("jwt-key.pem"), "-pubout", "-out", self.file("jwt-public.pem"))
+        point = run("openssl", "pkey", "-in", self.file("jwt-key.pem"), "-pubout", "-outform", "DER")[-64:]
+        x, y = (base64.urlsafe_b64encode(half).rstrip(b"=").decode() for half in (point[:32], point[32:]))
+        self.file("jwt-keys.json").write_text(json.dumps({"keys": [{"kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": "k1", "alg": "ES256", "use": "sig"}]}))
         self.file("origins.nginx").write_text("".join('"%s" 1;\n' % o for o in origins))
 
     # -- processes ---------------------------------------------------------------
@@ -144,7 +153,7 @@ class Stand:
                 keep = mark[1] == "end" or mode in mark[2].split()
             elif keep:
                 kept.append(line)
-        values = {"DIR": self.directory, "ORIGIN": self.origin_port, "PORT": port, "NAME": "nginx-" + mode}
+        values = {"DIR": self.directory, "ORIGIN": self.origin_port, "SECRET": SECRET, "PORT": port, "NAME": "nginx-" + mode}
         return re.sub(r"\{\{(\w+)\}\}", lambda m: str(values[m[1]]), "".join(kept))
 
     def gateway(self, workers=1, environment=None, **sections):
@@ -156,6 +165,7 @@ class Stand:
         routes = [
             make("plain", "/", access="open"),
             make("key", "/key/", dialect="offlineid", access=keyed, cors={}),
+            make("tokens", "/tokens/", dialect="offlineid", access={"organizations": ["load"], "credentials": ["session_token"]}, cors={}),
             make("windows", "/windows/", dialect="offlineid", access=keyed, limits=[
                 {"name": "app", "per": ["app"], "limit": many, "window": "60s"},
                 {"name": "client", "per": ["app", "client"], "limit": many, "window": "60s"}]),
@@ -166,6 +176,21 @@ class Stand:
         pin(one.descendants() + [one.process.pid], SERVER_CORE)
         pin([one.redis()], LOAD_CORE)
         return one
+
+    def issuers(self, algorithm):
+        """The outside issuer of the tokens, as the gateway's configuration names it."""
+        keys = {"hs256": "${file:%s}" % self.file("jwt-secret")} if algorithm == "HS256" else {"jwks_file": str(self.file("jwt-keys.json"))}
+        return [{"name": "load", "issuer": "https://issuer.test", "audiences": ["api"], "keys": keys, "algorithms": [algorithm], "organizations": ["load"], "kind": "session"}]
+
+    def mint(self, one, algorithm):
+        """Different tokens of one app, the same for every server; they land in `tokens`."""
+        one.create_organization("load")
+        app, _ = one.create_app_by_admin("tokens", "load")
+        one.admin("POST", "/apps/%s/origins" % app, {"origin": ORIGIN})
+        key = self.file("jwt-secret" if algorithm == "HS256" else "jwt-key.pem")
+        made = run(self.file("loadgen"), "--mint", algorithm, "--key", key, "--count", ROTATED, "--exp", int(time.time()) + 3600,
+                   "--more", ',"app_id":"%s","app_trust":"hardware"' % app).decode()
+        self.file("tokens").write_text("".join("Authorization: Bearer %s\tX-App-Id: %s\n" % (token, app) for token in made.split()))
 
     def server(self, one):
         return Server("sallyport", one.port, one.process.pid, [one.redis()], one.remove)

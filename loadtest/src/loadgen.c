@@ -349,7 +349,7 @@ static size_t b64u(const unsigned char *in, size_t n, char *out) {
     out[o] = 0;
     return o;
 }
-static int mint(const char *alg, const char *keyfile, int count, const char *iss, const char *aud, long exp) {
+static int mint(const char *alg, const char *keyfile, int count, const char *iss, const char *aud, const char *more, long exp) {
     EVP_PKEY *pk = 0;
     unsigned char secret[256]; size_t slen = 0;
     FILE *f = fopen(keyfile, "r");
@@ -362,7 +362,7 @@ static int mint(const char *alg, const char *keyfile, int count, const char *iss
         int n = snprintf(j, sizeof j, "{\"alg\":\"%s\",\"typ\":\"JWT\",\"kid\":\"k1\"}", alg);
         size_t o = b64u((unsigned char *)j, n, tok);
         tok[o++] = '.';
-        n = snprintf(j, sizeof j, "{\"iss\":\"%s\",\"aud\":\"%s\",\"sub\":\"user-%06d\",\"tenant\":\"tenant-%02d\",\"scope\":\"read write\",\"jti\":\"%08x-%04d\",\"iat\":%ld,\"exp\":%ld}", iss, aud, i, i % 16, i * 2654435761u, i, exp - 86400, exp);
+        n = snprintf(j, sizeof j, "{\"iss\":\"%s\",\"aud\":\"%s\",\"sub\":\"user-%06d\",\"tenant\":\"tenant-%02d\",\"scope\":\"read write\",\"jti\":\"%08x-%04d\",\"iat\":%ld,\"exp\":%ld%s}", iss, aud, i, i % 16, i * 2654435761u, i, exp - 86400, exp, more);
         o += b64u((unsigned char *)j, n, tok + o);
         unsigned char sig[64]; size_t sl;
         if (pk) {
@@ -390,7 +390,7 @@ static int mint(const char *alg, const char *keyfile, int count, const char *iss
 }
 
 int main(int argc, char **argv) {
-    const char *m_alg = 0, *m_key = 0, *m_iss = "https://issuer.test", *m_aud = "api";
+    const char *m_alg = 0, *m_key = 0, *m_iss = "https://issuer.test", *m_aud = "api", *m_more = "";
     int m_count = 1; long m_exp = 0;
     signal(SIGPIPE, SIG_IGN);
     for (int i = 1; i < argc; i++) {
@@ -414,10 +414,11 @@ int main(int argc, char **argv) {
         else if (!strcmp(a, "--count")) m_count = atoi(V);
         else if (!strcmp(a, "--iss")) m_iss = V;
         else if (!strcmp(a, "--aud")) m_aud = V;
+        else if (!strcmp(a, "--more")) m_more = V;  // further claims, each with a comma before it
         else if (!strcmp(a, "--exp")) m_exp = atol(V);
         else { fprintf(stderr, "unknown option %s\n", a); return 2; }
     }
-    if (m_alg) return mint(m_alg, m_key, m_count, m_iss, m_aud, m_exp);
+    if (m_alg) return mint(m_alg, m_key, m_count, m_iss, m_aud, m_more, m_exp);
     if (opt_rotate) {
         FILE *f = fopen(opt_rotate, "r");
         if (!f) die(opt_rotate);
