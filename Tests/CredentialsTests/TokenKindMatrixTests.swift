@@ -128,6 +128,21 @@ import Testing
         }
     }
 
+    @Test func `development trust needs the mode, but for run tokens`() {
+        for kind in Self.bearers {
+            let judgement = judge(
+                .verified(facts(kind, dialect: .vouch, trust: .development)),
+                on: [kind],
+                dialect: .vouch
+            )
+            if kind == .appToken || kind == .sessionToken {
+                #expect(code(judgement) == .appCredentialsRequired)
+            } else {
+                #expect(admits(judgement, as: kind))
+            }
+        }
+    }
+
     @Test func `trust counts for the kinds that carry it`() {
         for kind in Self.bearers {
             let judgement = judge(

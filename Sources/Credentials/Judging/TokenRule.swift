@@ -21,8 +21,7 @@ enum TokenRule {
         }
         guard standing.rules.credentials.contains(facts.kind), speaks(facts, standing) else { return nil }
         // OFF-086, OFF-087: the mode's present state decides.
-        // The other dialects have no such mode: their test keys and development devices are named one by one.
-        if facts.trust == .development, standing.dialect == .offlineid, !app.isInDevelopment(now: standing.now) {
+        if facts.kind.needsDevelopmentMode(facts.trust), !app.isInDevelopment(now: standing.now) {
             return .refused(
                 Refusal(
                     .appCredentialsRequired,
@@ -86,6 +85,11 @@ extension Refusal {
 }
 
 extension CredentialKind {
+    /// Whether what has this trust counts only while the app's development mode lasts.
+    ///
+    /// Run tokens have no such mode: their test keys and development devices are named one by one (VCH-027).
+    package func needsDevelopmentMode(_ trust: Trust?) -> Bool { trust == .development && self != .runToken }
+
     /// Whether a route's `min_trust` is about tokens of this kind; the others are admitted by being listed.
     var carriesTrust: Bool {
         switch self {

@@ -40,7 +40,7 @@ extension WorkerState {
             if isRevoked(token, app: app) { return .revoked }
             end = min(end, token.facts.expiresAt)
         }
-        if admission.trust == .development {
+        if admission.kind.needsDevelopmentMode(admission.trust) {
             guard app.isInDevelopment(now: clock.now) else { return .revoked }
             end = min(end, app.record.developmentUntil ?? .max)
         }
