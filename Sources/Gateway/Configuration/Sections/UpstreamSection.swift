@@ -134,8 +134,8 @@ enum PoolSection {
     static let idle = Setting(
         "idle",
         .integer(0...10_000),
-        .standard(64),
-        "Idle connections that a worker keeps to each endpoint."
+        .standard(256),
+        "Idle connections that a worker keeps to each endpoint: what a few HTTP/2 clients use at once."
     )
     static let idleTimeout = Setting(
         "idle_timeout",
@@ -156,8 +156,8 @@ enum PoolSection {
         let idle = section.value(idle)
         let idleTimeout = section.value(idleTimeout)
         guard let connections = section.value(connections), let idle, let idleTimeout else { return nil }
-        if idle > connections { section.report("idle is larger than connections", at: "idle") }
-        return PoolSettings(idle: idle, idleTimeout: idleTimeout, connections: connections)
+        if idle > connections, section.has("idle") { section.report("idle is larger than connections", at: "idle") }
+        return PoolSettings(idle: min(idle, connections), idleTimeout: idleTimeout, connections: connections)
     }
 }
 
