@@ -62,7 +62,7 @@ package final class HTTP2Session {
         self.frames = frames
         budgets = settings.budgets
         progress = FrameProgress(isServer: role == .server)
-        frames.owner = self
+        frames.listen(self)
     }
 
     // MARK: Bytes

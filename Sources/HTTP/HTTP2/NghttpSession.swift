@@ -6,7 +6,7 @@ import CNghttp2
 
 /// The frame layer of one HTTP/2 connection: nghttp2 behind checked Swift values.
 ///
-/// Owned by one `HTTP2Session`, which hears of everything through `owner`. The library calls back only from inside
+/// Owned by one `HTTP2Session`, which hears of everything. The library calls back only from inside
 /// `receive` and `send`; both are plain synchronous calls of the owner. The one file that knows the C library.
 @safe
 final class NghttpSession {
@@ -17,8 +17,6 @@ final class NghttpSession {
 
     private let session: OpaquePointer
     private let isServer: Bool
-    /// The session that hears of frames; it owns this one and outlives every call.
-    unowned var owner: HTTP2Session?
     /// A header block as the library wants it, while it is handed over.
     private var fields: [nghttp2_nv] = unsafe []
     /// What `send` fills.
@@ -48,12 +46,16 @@ final class NghttpSession {
         guard code == 0, let created = unsafe created else { return nil }
         unsafe session = created
         self.isServer = isServer
-        unsafe nghttp2_session_set_user_data(created, Unmanaged.passUnretained(self).toOpaque())
         announce(settings)
     }
 
     deinit {
         unsafe nghttp2_session_del(session)
+    }
+
+    /// Names the session that hears of frames; it owns this one, so it outlives every call.
+    func listen(_ owner: HTTP2Session) {
+        unsafe nghttp2_session_set_user_data(session, Unmanaged.passUnretained(owner).toOpaque())
     }
 
     private func announce(_ settings: HTTP2Settings) {
@@ -244,10 +246,11 @@ final class NghttpSession {
 
 // MARK: Callbacks
 
-/// All callbacks get the session they were registered with, which is alive while it is inside a call of its own.
-private func current(_ userData: UnsafeMutableRawPointer?) -> NghttpSession? {
+/// All callbacks get the session that `listen` named, which is alive while its frame layer is inside a call of its own.
+@inline(__always)
+private func owner(of userData: UnsafeMutableRawPointer?) -> HTTP2Session? {
     guard let userData = unsafe userData else { return nil }
-    return unsafe Unmanaged<NghttpSession>.fromOpaque(userData).takeUnretainedValue()
+    return unsafe Unmanaged<HTTP2Session>.fromOpaque(userData).takeUnretainedValue()
 }
 
 private func setCallbacks(_ callbacks: OpaquePointer?) {
@@ -269,7 +272,7 @@ private func frameBegan(
     _ header: UnsafePointer<nghttp2_frame_hd>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let header = unsafe header?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
+    guard let header = unsafe header?.pointee, let owner = unsafe owner(of: userData) else { return failure }
     let isAllowed = owner.frameBegan(type: header.type, flags: header.flags, length: header.length)
     return isAllowed ? 0 : failure
 }
@@ -279,7 +282,7 @@ private func blockBegan(
     _ frame: UnsafePointer<nghttp2_frame>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let frame = unsafe frame?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
+    guard let frame = unsafe frame?.pointee, let owner = unsafe owner(of: userData) else { return failure }
     let kind: NghttpSession.BlockKind =
         switch unsafe frame.headers.cat {
         case NGHTTP2_HCAT_REQUEST: .request
@@ -300,7 +303,7 @@ private func fieldReceived(
     _: UInt8,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let frame = unsafe frame, let owner = unsafe current(userData)?.owner else { return failure }
+    guard let frame = unsafe frame, let owner = unsafe owner(of: userData) else { return failure }
     let name = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: name, count: nameLength))
     let value = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: value, count: valueLength))
     let isAllowed = owner.fieldReceived(name, value, stream: unsafe frame.pointee.hd.stream_id)
@@ -326,8 +329,8 @@ private func frameReceived(
     _ frame: UnsafePointer<nghttp2_frame>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let frame = unsafe frame?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
-    let header = unsafe frame.hd
+    guard let frame = unsafe frame, let owner = unsafe owner(of: userData) else { return failure }
+    let header = unsafe frame.pointee.hd
     let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
     switch UInt32(header.type) {
     case NGHTTP2_HEADERS.rawValue:
@@ -335,8 +338,8 @@ private func frameReceived(
     case NGHTTP2_DATA.rawValue:
         if endsStream { owner.streamEnded(header.stream_id) }
     case NGHTTP2_GOAWAY.rawValue:
-        let code = unsafe HTTP2ErrorCode(rawValue: frame.goaway.error_code)
-        owner.goAwayReceived(lastStream: unsafe frame.goaway.last_stream_id, code)
+        let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
+        owner.goAwayReceived(lastStream: unsafe frame.pointee.goaway.last_stream_id, code)
     case NGHTTP2_PING.rawValue:
         if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 { owner.pongReceived() }
     default:
@@ -353,7 +356,7 @@ private func dataReceived(
     _ length: Int,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let owner = unsafe current(userData)?.owner else { return failure }
+    guard let owner = unsafe owner(of: userData) else { return failure }
     owner.dataReceived(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: data, count: length)), stream: stream)
     return 0
 }
@@ -364,7 +367,7 @@ private func streamClosed(
     _ code: UInt32,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let owner = unsafe current(userData)?.owner else { return failure }
+    guard let owner = unsafe owner(of: userData) else { return failure }
     owner.streamClosed(stream, HTTP2ErrorCode(rawValue: code))
     return 0
 }
@@ -374,16 +377,16 @@ private func frameSent(
     _ frame: UnsafePointer<nghttp2_frame>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let frame = unsafe frame?.pointee, let owner = unsafe current(userData)?.owner else { return failure }
-    let header = unsafe frame.hd
+    guard let frame = unsafe frame, let owner = unsafe owner(of: userData) else { return failure }
+    let header = unsafe frame.pointee.hd
     switch UInt32(header.type) {
     case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
         owner.frameSent(stream: header.stream_id)
         if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 { owner.endSent(stream: header.stream_id) }
     case NGHTTP2_RST_STREAM.rawValue:
-        owner.resetSent(stream: header.stream_id, HTTP2ErrorCode(rawValue: unsafe frame.rst_stream.error_code))
+        owner.resetSent(stream: header.stream_id, HTTP2ErrorCode(rawValue: unsafe frame.pointee.rst_stream.error_code))
     case NGHTTP2_GOAWAY.rawValue:
-        owner.goAwaySent(HTTP2ErrorCode(rawValue: unsafe frame.goaway.error_code))
+        owner.goAwaySent(HTTP2ErrorCode(rawValue: unsafe frame.pointee.goaway.error_code))
     default:
         break
     }
@@ -393,10 +396,10 @@ private func frameSent(
 /// The stream whose body is wanted: named by the provider where it was known, else looked up.
 private func body(
     _ source: UnsafeMutablePointer<nghttp2_data_source>?,
-    _ owner: HTTP2Session?,
+    _ owner: HTTP2Session,
     _ id: Int32
 ) -> HTTP2Stream? {
-    guard let pointer = unsafe source?.pointee.ptr else { return owner?.stream(id) }
+    guard let pointer = unsafe source?.pointee.ptr else { return owner.stream(id) }
     return unsafe Unmanaged<HTTP2Stream>.fromOpaque(pointer).takeUnretainedValue()
 }
 
@@ -410,7 +413,7 @@ private func dataWanted(
     _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let session = unsafe current(userData), let stream = unsafe body(source, session.owner, stream) else {
+    guard let owner = unsafe owner(of: userData), let stream = unsafe body(source, owner, stream) else {
         return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
     }
     let count = min(length, stream.outbound.count)
@@ -424,7 +427,7 @@ private func dataWanted(
         mark |= NGHTTP2_DATA_FLAG_EOF.rawValue
         if stream.hasOutboundTrailers {
             mark |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
-            session.sendTrailers(stream.outboundTrailers, stream: stream.id)
+            owner.frames.sendTrailers(stream.outboundTrailers, stream: stream.id)
         }
     }
     unsafe flags?.pointee |= mark
@@ -440,12 +443,12 @@ private func sendData(
     _ source: UnsafeMutablePointer<nghttp2_data_source>?,
     _ userData: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let session = unsafe current(userData), let owner = session.owner, let frame = unsafe frame,
+    guard let owner = unsafe owner(of: userData), let frame = unsafe frame,
         let stream = unsafe body(source, owner, frame.pointee.hd.stream_id), stream.outbound.count >= length
     else { return Int32(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
-    session.output.append(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: header, count: 9)))
+    owner.frames.output.append(unsafe Span(_unsafeElements: UnsafeBufferPointer(start: header, count: 9)))
     let isCutSmall = length < HTTP2Session.tinyFrame && stream.outbound.count > length
-    stream.outbound.move(length, to: &session.output)
+    stream.outbound.move(length, to: &owner.frames.output)
     stream.sentCount &+= length
     if isCutSmall { owner.windowWasTiny() }
     owner.dataSent(stream, length)
