@@ -31,6 +31,12 @@ def client(gateway):
         yield one
 
 
+@pytest.fixture
+def own(make, backend):
+    """own(**sections): a gateway for the case alone."""
+    return lambda **sections: make([route("open", "/open/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, **sections)
+
+
 @pytest.fixture(scope="module")
 def trust(authority):
     return ssl.create_default_context(cafile=str(authority.path))
@@ -280,6 +286,18 @@ def test_an_answer_that_is_not_read_holds_nobody_up(gateway):
         assert hashlib.sha256(client.answer(stuck).body).hexdigest() == backend.pattern_sha256(3000000)
 
 
+def test_an_upstream_connection_whose_last_client_was_slow_is_read_again(own):
+    gateway = own()
+    with Frames(gateway.port) as client:
+        client.send(frames.frame(frames.WINDOW_UPDATE, payload=frames.number(100_000_000)))
+        client.credits = False
+        for size in range(126_976, 204_800, 4096):
+            client.request(path="/open/bytes?n=%d" % size)
+            assert client.ping()
+            time.sleep(0.02)
+            assert client.answer(client.request(), 3).status == 200, size
+
+
 def test_several_uploads_go_on_beside_a_paused_one(client):
     assert client.ping()
     paused = client.headers(head("PUT", "/open/upload") + [("content-length", "400000")], end=False)
@@ -419,12 +437,6 @@ def test_an_upstream_that_answers_early_is_heard(client):
 
 
 # -- the end of a connection ---------------------------------------------------------------------------------------------------
-@pytest.fixture
-def own(make, backend):
-    """own(**sections): a gateway for the case alone."""
-    return lambda **sections: make([route("open", "/open/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, **sections)
-
-
 def test_term_ends_a_connection_in_two_steps(own):
     gateway = own()
     with Frames(gateway.port) as client:

@@ -153,6 +153,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         exchange = nil
         guard state == .idle, keepsAlive, let stream, stream.isOpen, stream.inbound.isEmpty else { return close() }
         wasUsed = true
+        // The last bytes may have met a client that was slow to take them.
+        stream.resumeReading()
         timeout = .idleTimedOut
         timer.arm(after: pool.settings.pool.idleTimeout)
         pool.returned(self)
