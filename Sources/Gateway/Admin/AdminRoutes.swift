@@ -67,7 +67,7 @@ package final class AdminRoutes {
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
         + labTrustRoutes + playRoutes + vouchRoutes + keyringRoutes + issuerRoutes + revocationRoutes + secretRoutes
         + tokenRoutes + adminTokenRoutes
-        + historyRoutes + applyRoutes
+        + appEngineRoutes + historyRoutes + applyRoutes
 
     /// Answers one request; never fails, a problem is an answer too.
     package func answer(_ request: AdminRequest) async -> AdminAnswer {

@@ -25,6 +25,14 @@ enum NewNames {
         AdminTokenText.prefix + random(44, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     }
 
+    /// A debug token: `adt_` for people and secret scanners, and 25 letters or digits, 148 bits.
+    static func debugToken() -> String {
+        "adt_" + random(25, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    }
+
+    /// The id of a debug token.
+    static func debugTokenID() -> String { "dt_" + random(12, from: "0123456789abcdefghijklmnopqrstuvwxyz") }
+
     /// The id of a token.
     static func tokenID() -> String { random(24, from: "0123456789abcdefghijklmnopqrstuvwxyz") }
 

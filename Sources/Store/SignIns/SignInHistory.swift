@@ -111,3 +111,11 @@ package final class SignInHistory {
         "{\(app.rawValue)}:si:\(date(now))"
     }
 }
+
+extension RegistryStore {
+    /// Sign-ins over the registry's own connection, for those who only look.
+    package var signInHistory: SignInHistory { SignInHistory(connection: connection) }
+
+    /// Installs over the registry's own connection, for administrators.
+    package var deviceKeys: DeviceKeyStore { DeviceKeyStore(connection: connection) }
+}

@@ -9,4 +9,5 @@ enum CommandTable {
         + TokenCommands.all + SecretCommands.all + KeyringCommands.all + AdminTokenCommands.all + IssuerCommands.all
         + TrustCommands.all
         + LabCommands.all + LabTrustCommands.all + PlayKeyCommands.all + VouchCommands.all
+        + DebugTokenCommands.all + DeviceCommands.all + SignInCommands.all
 }
