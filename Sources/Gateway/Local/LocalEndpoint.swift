@@ -8,6 +8,8 @@ import Transport
 /// A family of endpoints that a listener may serve itself (`listeners[].serves`).
 package enum EndpointGroup: String, Sendable, CaseIterable {
     case offlineid, vouch, appengine
+    /// What administrators of dialect C call: identity and debug tokens.
+    case appengineAdmin = "appengine-admin"
     /// `/.well-known/jwks.json`.
     case keys
     /// `/gateway/check`, for proxies that ask; on inner listeners only.
@@ -18,7 +20,7 @@ package enum EndpointGroup: String, Sendable, CaseIterable {
         switch self {
         case .offlineid, .keys, .check: .offlineid
         case .vouch: .vouch
-        case .appengine: .appengine
+        case .appengine, .appengineAdmin: .appengine
         }
     }
 }

@@ -7,7 +7,8 @@
 struct LocalEndpointTable: Sendable {
     /// Every endpoint there is; a dialect adds its own by a line here.
     static let all: [LocalEndpoint] =
-        OfflineEndpoints.all + VouchEndpoints.all + AppEngineEndpoints.all + KeyEndpoints.all
+        OfflineEndpoints.all + VouchEndpoints.all + AppEngineEndpoints.all + AppEngineAdminEndpoints.all
+        + KeyEndpoints.all
 
     /// Whether other proxies may ask here about their requests.
     let answersChecks: Bool

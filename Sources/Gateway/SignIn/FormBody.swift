@@ -33,6 +33,9 @@ struct FormBody: Equatable, Sendable {
     /// The names of all members.
     var names: [String] { object.members.map(\.name) }
 
+    /// The whole object.
+    var value: JSONValue { .object(object) }
+
     /// The value of a member, of whatever type.
     subscript(name: String) -> JSONValue? { object[name] }
 

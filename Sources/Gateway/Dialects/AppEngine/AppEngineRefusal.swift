@@ -76,7 +76,7 @@ struct AppEngineRefusal: Equatable, Sendable {
         )
     }
 
-    private init(code: String, reason: String? = nil, status: Int, sentence: String) {
+    init(code: String, reason: String? = nil, status: Int, sentence: String) {
         self.code = code
         self.reason = reason
         self.status = status
