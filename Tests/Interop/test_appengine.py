@@ -41,7 +41,7 @@ def one(site, backend, authorities, tmp_path_factory):
     ]
     made = binary.Gateway(site, routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % backend.port]}}, trust={"directory": str(trust)})
     for listener in made.configuration["listeners"]:
-        listener["serves"] = ["appengine"]
+        listener["serves"] = ["appengine", "appengine-admin"]
     made.write()
     made.start()
     made.create_organization("acme")
@@ -420,6 +420,36 @@ def test_the_identity(one, make_app, authorities):
         one.admin("PUT", place, {"android": {"decryptionKey": decryption}})
     text = json.dumps(one.admin("GET", place))
     note("APP-106", (False, False), (decryption in text, verification in text))
+
+
+def test_administrators_of_the_dialect(one, make_app):
+    client, other = make_app(identity=False), make_app(organization="globex", identity=False)
+    admin, viewer, foreign = (one.admin("POST", "/admin-tokens", made)["token"] for made in (
+        {"name": "a", "role": "org-admin", "organization": "acme"}, {"name": "v", "role": "viewer"},
+        {"name": "f", "role": "org-admin", "organization": "globex"}))
+
+    def call(method, path, body=None, token=admin, organization="acme"):
+        fields = {"orgid": organization, "Content-Type": "application/json"} | ({"Authorization": "Bearer " + token} if token else {})
+        with one.wire() as wire:
+            return wire.exchange(method, path, {n: v for n, v in fields.items() if v is not None}, json.dumps(body or {}).encode())
+
+    place = "/profile/app/%s" % client.record
+    seen = row("APP-101 C.6", call("PUT", place + "/identity", {"ios": {"teamId": "ABCDE12345", "bundleId": "com.acme.mobile"}, "allowDebugTokens": True}), 200, {
+        "sk": client.record, "username": client.name, "check": "monitor", "revoked": False, "ios": {"teamId": "ABCDE12345", "bundleId": "com.acme.mobile"},
+        "android": {"packageName": None, "certificateSha256": [], "keysSet": False}, "web": {"allowedDomains": []}, "allowDebugTokens": True, "debugTokens": []})
+    note("C.6 the record and nothing else", 9, len(seen))
+    row("APP-056 C.6", call("PUT", place + "/identity", {"web": {"allowedDomains": ["*.example.com"]}}), 400, envelope(
+        "bad_request", 400, place + "/identity", "PUT", '"*.example.com" is not a website address: wildcards are not supported.'))
+    made = row("APP-075 C.7", call("POST", place + "/debug-token", {"name": "iPhone 16 simulator"}), 200, {"id": ..., "name": "iPhone 16 simulator", "token": ...})
+    row("APP-073", client.attest("debug", debugToken=made["token"]), 200)
+    row("APP-077 C.7", call("DELETE", "%s/debug-token/%s" % (place, made["id"])), 200, exactly={"id": made["id"], "deleted": True})
+    row("APP-077 APP-113", client.attest("debug", debugToken=made["token"]), 401, failed("debug_token_invalid"))
+    row("APP-102", call("PUT", "/profile/app/%s/identity" % client.name, {}), 404, envelope("APP_NOT_FOUND", 404, "/profile/app/%s/identity" % client.name, "PUT"))
+    row("APP-105 viewer", call("PUT", place + "/identity", {}, viewer), 403, envelope("forbidden", 403, place + "/identity", "PUT"))
+    row("APP-105 another organization's", call("PUT", place + "/identity", {}, foreign), 403)
+    row("APP-105 another organization's app", call("PUT", "/profile/app/%s/identity" % other.record, {}), 404)
+    row("APP-105 an app's own token", call("PUT", place + "/identity", {}, client.attest("web", (), None, domain="x").json().get("token", "x.y.z")), 403)
+    row("APP-105 nobody", call("PUT", place + "/identity", {}, None), 401, envelope("missing_authorization_header", 401, place + "/identity", "PUT"))
 
 
 def test_sign_ins_and_failures(one, make_app, authorities):

@@ -55,7 +55,9 @@ package enum AppNaming: Sendable, Equatable {
         }
         switch dialect {
         case .offlineid: return .unknownApp(in: dialect)
-        case .appengine, .vouch:
+        case .appengine:
+            return Refusal(.appCredentialsRequired, missing: .credential, reason: "missing_authorization")
+        case .vouch:
             return Refusal(.appCredentialsRequired, missing: .credential, nextSteps: [NextSteps.serverKey])
         }
     }

@@ -77,6 +77,8 @@ struct RegistryChange {
         ]
         for key in record.keys { names.append((.key, key.id.rawValue)) }
         for key in record.vouchKeys ?? [] { names.append((.key, key.id.rawValue)) }
+        // What is indexed has its last use noted, and forgotten with it.
+        for token in record.debugTokens { names.append((.key, token.id)) }
         return names
     }
 
