@@ -33,8 +33,6 @@ package final class WorkerState {
     package let caps: SignInCaps
     package let sessions: SessionBindings
     package let signInHistory: SignInHistory
-    /// For administrators' endpoints of a dialect; what requests are judged by is in `directory`.
-    package let registry: RegistryStore
     package let peppers: PepperRing
     /// Our own signing keys and those of outside issuers.
     package let keys: KeyFollower
@@ -77,9 +75,6 @@ package final class WorkerState {
         self.keys = keys(connection)
         challenges = ChallengeStore(connection: connection)
         caps = SignInCaps(connection: connection)
-        var isEmbedded = false
-        if case .embedded = settings.redis { isEmbedded = true }
-        registry = RegistryStore(connection: connection, loop: loop, syncsChanges: isEmbedded)
         signInHistory = SignInHistory(connection: connection)
         sessions = SessionBindings(connection: connection, peppers: peppers)
         feed = ChangeFeed(
