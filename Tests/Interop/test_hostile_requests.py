@@ -97,8 +97,27 @@ def ambiguity(data, hosts=(b"localhost",)):
     # A body may be cut off with its connection; it is never longer than it says.
     if lengths and len(body) > int(lengths[0]) or not lengths and not codings and body:
         return "body of %d for %r: %r" % (len(body), lengths, body[:60])
-    if codings and not re.fullmatch(rb"(?:[0-9a-f]+\r\n(?s:.)*?\r\n)*?0\r\n(?:%s: ?[^\r\n]*\r\n)*\r\n" % TOKEN, body):
-        return "chunks %r" % body[:100]
+    if codings and (fault := chunk_fault(body)):
+        return fault
+    return None
+
+
+def chunk_fault(body):
+    """What is wrong with a chunked body; one that was cut off with its connection is not wrong."""
+    while body:
+        line, end, body = body.partition(b"\r\n")
+        if not end:
+            return None
+        if not re.fullmatch(rb"[0-9a-f]{1,15}", line):
+            return "chunk size %r" % line
+        size = int(line, 16)
+        if size == 0:
+            trailers = body.partition(b"\r\n\r\n")[0] if body != b"\r\n" else b""
+            bad = [t for t in trailers.split(b"\r\n") if t and not FIELD.fullmatch(t)]
+            return "trailers %r" % bad if bad else None
+        if body[size:size + 2] not in (b"", b"\r", b"\r\n"):
+            return "chunk end %r" % body[size:size + 4]
+        body = body[size + 2:]
     return None
 
 

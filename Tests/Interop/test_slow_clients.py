@@ -101,3 +101,27 @@ def test_failed_checks_of_one_address_are_slowed_down(make, backend):
             break
     assert statuses[0] == 401 and statuses[-1] == 429
     assert gateway.get("/v1/x", app.fields, source="127.0.0.1").status == 200
+
+
+def test_a_client_that_does_not_read_leaves_no_stopped_connection_to_the_next(make, nginx):
+    """The last bytes of its answers find it congested; the upstream connection they came by serves somebody else then."""
+    import socket
+    (nginx.files / "file" / "some").write_bytes(bytes(10000))
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(nginx)]}}, workers=1)
+    held = []
+    for _ in range(10):
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        raw.connect(("127.0.0.1", gateway.clear_port))
+        raw.setblocking(False)
+        try:
+            for _ in range(50):
+                raw.send(b"GET /file/some HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
+        except BlockingIOError:
+            pass
+        held.append(raw)
+    time.sleep(1)
+    for _ in range(20):
+        assert gateway.get("/ok", timeout=5).status == 200
+    for raw in held:
+        raw.close()
