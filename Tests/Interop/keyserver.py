@@ -40,6 +40,7 @@ class KeyServer:
 
     def __init__(self, certificate, issuer="https://issuer.example/"):
         self.issuer, self.keys, self.fetches, self.behave = issuer, [Key("k1")], 0, None
+        self.app = None  # whose sessions it makes
         self.cache_control = "max-age=3600"
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -53,7 +54,8 @@ class KeyServer:
 
     def token(self, key=None, kid=None, seconds=600, **claims):
         now = int(time.time())
-        return (key or self.keys[-1]).sign({"iss": self.issuer, "aud": "api", "sub": "person-1", "iat": now, "exp": now + seconds, **claims}, kid)
+        return (key or self.keys[-1]).sign({"iss": self.issuer, "aud": "api", "sub": "person-1", "iat": now, "exp": now + seconds,
+                                              "app_id": self.app, "app_trust": "hardware", **claims}, kid)
 
     def handler(self):
         owner = self

@@ -36,6 +36,7 @@ def stand(make, nginx, authority, server):
         gateway = make([route("api", "/v1/", access=ACCESS)], {"api": {"endpoints": [url(nginx)]}}, issuers=[issuer])
         gateway.create_organization()
         app = gateway.create_app()
+        server.app = app.id
         if wait:
             eventually(lambda: get(gateway, app, server.token()) == 200)
         return gateway, app

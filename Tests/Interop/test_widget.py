@@ -1,0 +1,90 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""The example chat widget in Chromium, against the quickstart's gateway and services."""
+import functools
+import http.server
+import threading
+import time
+import urllib.parse
+
+import pytest
+
+from test_browser import Browser
+from test_guides import EXAMPLES, quickstart  # noqa: F401 (a fixture)
+
+
+class Site(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def sites():
+    """Two web sites with the widget on them: the first will be listed, the second not."""
+    servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Site, directory=EXAMPLES / "widget")) for _ in range(2)]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield ["localhost:%d" % s.server_address[1] for s in servers]
+    for server in servers:
+        server.shutdown()
+
+
+@pytest.fixture
+def browser(tmp_path):
+    one = Browser(tmp_path / "chromium")
+    yield one
+    one.stop()
+
+
+@pytest.fixture(scope="module")
+def app(quickstart, sites):  # noqa: F811
+    made = quickstart.shell(
+        "sallyport apps create --org acme --name Widget --id app_widget --username widget --dialect appengine && "
+        "sallyport domains add %s --app app_widget" % sites[0])
+    assert made.returncode == 0, made.stdout
+    return "app_widget"
+
+
+def open_widget(browser, quickstart, site):  # noqa: F811
+    settings = {"gateway": "https://localhost:%d" % quickstart.ports["8443"], "orgid": "acme", "app": "widget",
+                "api": "/chat/", "socket": "/chat/ws"}
+    browser.command("Page.navigate", url="http://%s/?%s" % (site, urllib.parse.urlencode(settings)))
+    wait_for(browser, "typeof widget === 'object' && document.getElementById('state').textContent !== 'signing in…'")
+
+
+def wait_for(browser, condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not browser.evaluate(condition):
+        assert time.monotonic() < end, "not in time: %s; the page says %r" % (condition, browser.evaluate("document.body.innerText"))
+        time.sleep(0.05)
+
+
+def test_the_widget_signs_in_calls_renews_and_is_told_when_its_app_is_revoked(quickstart, browser, sites, app):  # noqa: F811
+    open_widget(browser, quickstart, sites[0])
+    wait_for(browser, "document.getElementById('state').textContent === 'online'")
+    assert browser.evaluate("widget.signIns") == 1
+    # The API sees the app, how it proved itself, and the guest.
+    told = browser.evaluate("widget.call('hello').then((answer) => answer.gateway)")
+    assert told["Sallyport-Credential"] == "web_token" and told["Sallyport-App"] == app and told["Sallyport-Person"]
+    # A message comes back over the WebSocket.
+    browser.evaluate("widget.send('are you there?')")
+    wait_for(browser, "document.querySelector('.theirs')?.textContent === 'are you there?'")
+    # The hour is over: the next call signs in again by itself, and so does one whose token is not taken any more.
+    browser.evaluate("widget.tokenEnds = 0")
+    browser.evaluate("Promise.all([widget.call('a'), widget.call('b'), widget.call('c')]).then(() => true)")
+    assert browser.evaluate("widget.signIns") == 2
+    browser.evaluate("widget.token = widget.token.slice(0, -4) + 'AAAA'")
+    assert browser.evaluate("widget.call('hello').then((answer) => answer.path)") == "/chat/hello"
+    assert browser.evaluate("widget.signIns") == 3
+    revoked = quickstart.shell("sallyport apps revoke --app app_widget")
+    assert revoked.returncode == 0, revoked.stdout
+    wait_for(browser, "widget.lastClose === 4401", seconds=3)
+    assert "not signed in any more" in browser.evaluate("document.body.innerText")
+
+
+def test_another_website_is_refused_and_reads_why(quickstart, browser, sites, app):  # noqa: F811
+    open_widget(browser, quickstart, sites[1])
+    wait_for(browser, "document.querySelector('.fault') !== null")
+    said = browser.evaluate("document.querySelector('.fault').textContent")
+    assert "website" in said and "list" in said or "revoked" in said, said
+    assert browser.evaluate("document.getElementById('state').textContent") == "offline"
