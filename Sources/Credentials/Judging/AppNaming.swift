@@ -18,10 +18,13 @@ package enum AppNaming: Sendable, Equatable {
     case refused(Refusal)
 
     /// Decides from the fields alone; allocates only for a refusal.
+    ///
+    /// `canSayOrganization`: false for a page's WebSocket, which sends no field of its own.
     package static func of(
         _ presented: borrowing PresentedCredentials,
         dialect: Dialect,
-        routeNamesApp: Bool
+        routeNamesApp: Bool,
+        canSayOrganization: Bool = true
     ) -> AppNaming {
         if presented.isAmbiguous { return .refused(Refusal(.ambiguousCredentials)) }
         switch dialect {
@@ -38,8 +41,10 @@ package enum AppNaming: Sendable, Equatable {
         }
         if presented.has(.apiKey), APIKeyText(parsing: presented.apiKey) != nil { return .apiKey }
         if routeNamesApp { return .route }
-        // Every call of dialect C says its organization (APP-065).
-        if dialect == .appengine, !presented.has(.organization) { return .refused(Refusal(.missingOrganization)) }
+        // Every call of dialect C says its organization (APP-065), but a page's WebSocket cannot: its token does.
+        if dialect == .appengine, canSayOrganization, !presented.has(.organization) {
+            return .refused(Refusal(.missingOrganization))
+        }
         if presented.has(.authorization) { return .token }
         return .refused(unnamed(presented, dialect: dialect))
     }

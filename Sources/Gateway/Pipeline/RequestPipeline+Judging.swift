@@ -15,7 +15,8 @@ extension RequestPipeline {
         let naming = AppNaming.of(
             exchange.request.presentedCredentials,
             dialect: route.settings.dialect,
-            routeNamesApp: route.app != nil
+            routeNamesApp: route.app != nil,
+            canSayOrganization: !exchange.facts.offeredToken
         )
         if case .refused(let refusal) = naming { return refuse(exchange, refusal) }
         exchange.facts.naming = naming

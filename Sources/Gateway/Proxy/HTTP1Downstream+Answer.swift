@@ -129,6 +129,10 @@ extension HTTP1Downstream {
 
     func streamDrained(_ stream: ByteStream) {
         writingEased()
-        if state == .exchanging || state == .relaying { exchange?.clientDrained() }
+        switch state {
+        case .exchanging, .relaying: exchange?.clientDrained()
+        case .idle, .readingHead: process()
+        case .closing, .closed: break
+        }
     }
 }

@@ -76,7 +76,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     private func step() -> Bool {
         switch state {
         case .idle, .readingHead:
-            return !stream.inbound.isEmpty && readHead()
+            return !stream.isCongested && !stream.inbound.isEmpty && readHead()
         case .exchanging:
             return wantsBody && !body.isComplete && !stream.inbound.isEmpty && readBodyBytes()
         case .relaying:
@@ -288,6 +288,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         state = .idle
         stream.resumeReading()
         arm(times.keepAlive, .idleTimedOut)
+        // A client that asks on without reading its answers waits until it has (`streamDrained`).
         if !stream.inbound.isEmpty { process() }
     }
 

@@ -255,8 +255,13 @@ package final class RegistryStore {
             )
             guard let parts = reply.elements else { throw .store(.malformed("a page of records")) }
             for index in stride(from: 1, to: parts.count, by: 2) {
-                guard let json = parts[index].bytes else { throw .broken(reason: "a listed record is missing") }
-                records.append(try RecordCoding.decode(type, from: json))
+                // A record that is missing or cannot be read closes its own app and keeps nobody from the others.
+                guard let json = parts[index].bytes else { continue }
+                do throws(RegistryError) {
+                    records.append(try RecordCoding.decode(type, from: json))
+                } catch {
+                    guard case .broken = error else { throw error }
+                }
             }
             if parts.count < 2 * Self.pageSize { return records }
             first += Self.pageSize
