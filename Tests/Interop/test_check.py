@@ -28,6 +28,7 @@ def served(make, backend, issuer):
     routes = [
         route("api", "/v1/", access=access, forward={"identity": True}),
         route("write", "/write/", access={**access, "credentials": ["api_key"]}, match={"path": "/write/", "methods": ["POST"]}),
+        route("pages", "/pages/", access=access, cors={"credentials": False}),
         route("open", "/open/", access="open"),
         route("host", "/v1/", access="open", match={"hosts": ["open.example.test"], "path": "/v1/"}),
         route("limited", "/limited/", access=access, limits=[{"name": "few", "per": ["app"], "limit": 2, "window": "60s"}]),
@@ -193,6 +194,15 @@ def test_the_answer_is_204_with_what_an_upstream_would_get(served, own):
     assert (answer["Sallyport-Organization"], answer["Sallyport-App"], answer["Sallyport-Credential"]) == ("acme", own.id, "api_key")
     assert answer["Sallyport-Decision"] and answer["Cache-Control"] == "no-store"
     assert len(answer["Sallyport-Identity"].split(".")) == 3
+
+
+def test_a_preflight_is_let_pass_for_a_listed_page_only_and_says_of_nobody(served, own):
+    asks = {"X-Forwarded-Method": "OPTIONS", "X-Forwarded-Uri": "/pages/x", "Access-Control-Request-Method": "GET"}
+    listed = ask(served, {**asks, "Origin": ORIGIN})
+    assert listed.status == 204
+    assert (listed["Sallyport-App"], listed["Sallyport-Credential"]) == ("", "")
+    stranger = ask(served, {**asks, "Origin": "https://evil.example"})
+    assert stranger.status == 403 and stranger.json()["error"]["code"] == "origin_not_allowed"
 
 
 def test_the_refusal_is_the_gateways_own(served, own):

@@ -9,14 +9,20 @@ import time
 import pytest
 
 from conftest import route, url
+from tokens import bearer, mint
 
 SERVE_STALE = 6
+
+
+def session(gateway, app):
+    """Fields of a session of ours that names its app by itself."""
+    return bearer(mint(gateway, app, "session_token")["token"])
 
 
 @pytest.fixture
 def stand(make, backend):
     gateway = make(
-        [route("api", "/v1/"), route("open", "/open/", access="open"),
+        [route("api", "/v1/"), route("tokens", "/tokens/", access={"organizations": ["acme"], "credentials": ["session_token"]}), route("open", "/open/", access="open"),
          route("limited", "/limited/", limits=[{"name": "few", "per": ["app"], "limit": 1000, "window": "60s"}])],
         {"api": {"endpoints": [url(backend)]}}, workers=2, start=False)
     gateway.configuration["state"].update(serve_stale="%ds" % SERVE_STALE, deadline="250ms")
@@ -69,6 +75,28 @@ def test_the_known_are_served_until_the_lease_ends_then_503_and_it_heals_by_itse
         time.sleep(0.1)
     assert gateway.get("/v1/x", unknown.fields).status == 200
     assert gateway.probe("/readyz")[0] == 200
+
+
+def test_a_worker_that_has_not_read_the_keys_calls_no_token_bad(stand):
+    gateway, app = stand
+    good = session(gateway, app)
+    assert {gateway.get("/tokens/x", good).status for _ in range(8)} == {200}
+    os.kill(gateway.redis(), signal.SIGSTOP)
+    old = gateway.workers()
+    os.kill(old[0], signal.SIGKILL)
+    gateway.wait_for_workers(2, without=old[:1])
+    end, seen = time.monotonic() + 3, set()
+    while time.monotonic() < end:
+        try:
+            seen.add(gateway.get("/tokens/x", good).status)
+        except ConnectionError:
+            pass  # one of those that the killed worker had in its queue
+    assert 401 not in seen and seen <= {200, 503}, seen
+    os.kill(gateway.redis(), signal.SIGCONT)
+    end = time.monotonic() + 10
+    while {gateway.get("/tokens/x", good).status for _ in range(8)} != {200}:
+        assert time.monotonic() < end, "did not heal"
+        time.sleep(0.1)
 
 
 def test_a_command_says_that_the_state_is_away(stand):

@@ -15,6 +15,12 @@ enum PreflightPhase {
         _ pipeline: RequestPipeline
     ) -> RequestPipeline.Step {
         let origin = exchange.request.text(of: .origin)
+        if exchange.facts.check != nil {
+            // The proxy that asks takes any yes for "let it pass": only a listed page's preflight is one.
+            guard isListed else { return pipeline.refuse(exchange, unlisted(exchange, origin), outcome: .preflight) }
+            pipeline.answerCheck(exchange)
+            return .answered
+        }
         let requested = exchange.request.text(of: .accessControlRequestHeaders)
         let answer = policy.preflight(
             origin: origin,
@@ -28,12 +34,12 @@ enum PreflightPhase {
             exchange.respond(LocalAnswer(status: 204, fields: fields))
             return .answered
         case .refused:
-            return pipeline.refuse(
-                exchange,
-                .unlisted(origin: origin, dialect: exchange.facts.dialect),
-                outcome: .preflight
-            )
+            return pipeline.refuse(exchange, unlisted(exchange, origin), outcome: .preflight)
         }
+    }
+
+    private static func unlisted(_ exchange: Exchange, _ origin: String) -> Refusal {
+        .unlisted(origin: origin, dialect: exchange.facts.dialect)
     }
 }
 

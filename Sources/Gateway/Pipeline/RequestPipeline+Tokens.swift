@@ -13,6 +13,8 @@ extension RequestPipeline {
     /// Finds out what the bearer token is worth; nil when that is known now.
     func learnToken(_ exchange: Exchange, _ route: Route) -> Step? {
         guard exchange.facts.token == nil else { return nil }
+        // The keys are read before the lease is taken: a worker without one cannot call a token bad.
+        guard worker.state.isServing else { return refuse(exchange, .stateAway) }
         if route.settings.dialect == .vouch, exchange.request.bearsRunToken { return lookUpRunToken(exchange) }
         if route.settings.dialect == .offlineid {
             if let step = learnOpaqueSession(exchange) { return step }
