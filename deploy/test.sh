@@ -40,7 +40,7 @@ step() {
 
 self_tests() {
     local script
-    for script in deploy/check.sh deploy/quickstart.sh loadtest/run.sh config/examples/backend.py; do "$script" --self-test || return 1; done
+    for script in deploy/check.sh deploy/quickstart.sh loadtest/run.sh config/examples/backend.py config/examples/signin.py; do "$script" --self-test || return 1; done
 }
 # Each target has a process of its own: a process has one event loop, and several targets start it.
 swift_tests() {
