@@ -240,7 +240,8 @@ def test_an_early_answer_to_an_upload(over):
         sender = threading.Thread(target=upload, daemon=True)
         sender.start()
         answer = wire.answer()
-        assert answer.status == 413
+        # Envoy may lose the answer of its own back end to the reset that follows it, and then says 503 itself.
+        assert answer.status == 413 or (answer.status == 503 and b"disconnect/reset before headers" in answer.body), answer
     sender.join()
     assert over.get("/hello").status == 200
 
