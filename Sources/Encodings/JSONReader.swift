@@ -245,7 +245,7 @@ private struct JSONReader {
         }
     }
 
-    /// One `\uXXXX`, or the two of a surrogate pair; a lone surrogate is no character and refused.
+    /// One `\u` with its four digits, or the two of a surrogate pair; a lone surrogate is no character and refused.
     private mutating func readUnicodeEscape() throws(JSONError) -> Unicode.Scalar {
         let first = try readHexQuad()
         if let scalar = Unicode.Scalar(first) { return scalar }

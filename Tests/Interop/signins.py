@@ -7,6 +7,9 @@ import secrets
 import socketserver
 import threading
 
+import pytest
+
+import devices
 import wire
 
 
@@ -128,3 +131,18 @@ class Client:
         if attestation is not None:
             made["attestation"] = attestation
         return made
+
+
+# -- fixtures of the suites that sign in; each imports those it uses -----------------------
+
+
+@pytest.fixture(scope="module")
+def authorities():
+    return devices.Authorities()
+
+
+@pytest.fixture(scope="module")
+def backend():
+    server = Backend()
+    yield server
+    server.stop()

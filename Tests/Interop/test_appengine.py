@@ -11,22 +11,10 @@ import pytest
 import devices
 import gateway as binary
 from rows import note, row
-from signins import Backend
+from signins import authorities, backend  # noqa: F401 (fixtures)
 
 TOKENS = ["app_token", "web_token", "server_token", "debug_token"]
 ACCESS = {"organizations": ["acme", "globex"], "credentials": TOKENS}
-
-
-@pytest.fixture(scope="module")
-def authorities():
-    return devices.Authorities()
-
-
-@pytest.fixture(scope="module")
-def backend():
-    server = Backend()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(scope="module")

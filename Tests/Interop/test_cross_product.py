@@ -6,20 +6,8 @@ import pytest
 import devices
 import gateway as binary
 from rows import note
-from signins import Backend, Client
+from signins import Client, authorities, backend  # noqa: F401 (fixtures)
 from test_appengine import Client as EngineClient
-
-
-@pytest.fixture(scope="module")
-def authorities():
-    return devices.Authorities()
-
-
-@pytest.fixture(scope="module")
-def backend():
-    server = Backend()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -10,24 +10,12 @@ import pytest
 import devices
 import gateway as binary
 from rows import note, row
-from signins import Backend, Client
+from signins import Client, authorities, backend  # noqa: F401 (fixtures)
 
 ACCESS = {"organizations": ["acme"], "credentials": ["origin", "api_key", "session_token"]}
 SIGN_IN = {"send_code": "/v1/auth/send-code", "verify": "/v1/auth/verify-code", "guest": "/v1/auth/guest",
            "refresh": "/v1/auth/refresh", "tokens": "opaque"}
 DOCS = "https://docs.sallyport.example"
-
-
-@pytest.fixture(scope="module")
-def authorities():
-    return devices.Authorities()
-
-
-@pytest.fixture(scope="module")
-def backend():
-    server = Backend()
-    yield server
-    server.stop()
 
 
 @pytest.fixture(scope="module")
