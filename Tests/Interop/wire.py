@@ -31,6 +31,10 @@ class Answer:
         return json.loads(self.body)
 
 
+class Closed(ConnectionError, EOFError):
+    """The other side ended the connection: by FIN as by RST the same, which of them a killed process leaves is chance."""
+
+
 class Wire:
     """One client connection."""
 
@@ -76,7 +80,7 @@ class Wire:
     def until(self, mark):
         while mark not in self.buffer:
             if not self.fill():
-                raise EOFError("closed after %r" % self.buffer[-200:])
+                raise Closed("closed after %r" % self.buffer[-200:])
         part, _, self.buffer = self.buffer.partition(mark)
         return part + mark
 
@@ -87,7 +91,7 @@ class Wire:
             part = self.socket.recv(min(262144, count - have))
             if not part:
                 self.eof = True
-                raise EOFError("closed with %d bytes missing" % (count - have))
+                raise Closed("closed with %d bytes missing" % (count - have))
             parts.append(part)
             have += len(part)
         return b"".join(parts)
