@@ -40,7 +40,11 @@ class Ahead:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(("127.0.0.1", self.redis.port))
+            try:
+                server = socket.create_connection(("127.0.0.1", self.redis.port))
+            except OSError:
+                client.close()  # the Redis behind has gone: so has this way to it
+                continue
             threading.Thread(target=self.pass_on, args=(client, server, lambda part: part), daemon=True).start()
             threading.Thread(target=self.pass_on, args=(server, client, self.later), daemon=True).start()
 
