@@ -12,6 +12,10 @@ void sp_SSL_CTX_prefer_server_ciphers(SSL_CTX *context) {
     SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
 }
 
+void sp_SSL_CTX_ignore_unexpected_end(SSL_CTX *context) {
+    SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
+}
+
 void sp_SSL_CTX_set_tickets(SSL_CTX *context, int allowed) {
     if (allowed) {
         SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);

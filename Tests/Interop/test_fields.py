@@ -3,11 +3,25 @@
 """What the gateway adds, drops and rewrites on the way up and down."""
 import pytest
 
+import h2server
 from conftest import route, url
+from frames import Frames
+from upstreams import Scripted
 
 FORGED = [
     "Sallyport-App", "sallyport-app", "SALLYPORT-ORGANIZATION", "Sallyport_App", "sallyport_trust", "Sallyport-_Person", "sallyport-x-anything",
+    # CGI-like back ends read all but letters and digits as one and the same.
+    "sallyport.app", "Sallyport~App", "sallyport|trust", "SALLYPORT!ORGANIZATION", "X.App.Id", "x~forwarded~for", "Content^Type",
 ]
+
+# What an upstream, or what stands in front of it, may act on instead of what was judged.
+OVERRIDES = [
+    "X-Original-URL", "X-Rewrite-URL", "X-Original-URI", "X-Rewrite-URI", "X-Original-Method", "X-Original-Host", "X-Host", "X-HTTP-Host-Override",
+    "X-HTTP-Method-Override", "X-Method-Override", "X-HTTP-Method", "Proxy", "Remote-User", "X-Remote-User", "Client-Cert", "Client-Cert-Chain",
+    "X-Forwarded-User", "X-Forwarded-Email", "X-Forwarded-Uri", "X-Forwarded-Client-Cert",
+]
+HOP_CLAIMS = ["X-Forwarded-Port", "X-Forwarded-Prefix", "X-Forwarded-Ssl", "X-Forwarded-Scheme", "X-Forwarded-Server", "True-Client-IP",
+              "X-Client-IP", "X-Cluster-Client-IP", "CF-Connecting-IP"]
 
 
 def fields_at_upstream(answer):
@@ -20,6 +34,122 @@ def fields_at_upstream(answer):
 def test_a_forged_field_never_arrives(gateway, app, name, path):
     seen = fields_at_upstream(gateway.get(path, {**app.fields, name: "forged"}))
     assert "forged" not in [v for _, v in seen]
+
+
+def spellings(name):
+    return [name, name.lower(), name.upper(), name.replace("-", "_"), name.replace("-", ".")]
+
+
+@pytest.mark.parametrize("name", OVERRIDES)
+def test_what_would_have_the_upstream_act_on_something_else_never_arrives(make, backend, name):
+    """Not even from a trusted proxy, which may pass on what its client sent."""
+    for proxies in ([], ["127.0.0.0/8"]):
+        gateway = shared(make, backend, proxies)
+        for spelling in dict.fromkeys(spellings(name)):
+            assert "forged" not in str(fields_at_upstream(gateway.get("/headers", {spelling: "forged", "X-Kept": "1"}))), spelling
+
+
+@pytest.mark.parametrize("name", HOP_CLAIMS)
+def test_what_proxies_say_of_the_way_is_believed_of_trusted_ones_only(make, backend, name):
+    stranger, trusted = shared(make, backend, []), shared(make, backend, ["127.0.0.0/8"])
+    for spelling in dict.fromkeys(spellings(name)):
+        assert "said" not in str(fields_at_upstream(stranger.get("/headers", {spelling: "said"}))), spelling
+    assert [v for n, v in fields_at_upstream(trusted.get("/headers", {name: "said"})) if n == name.lower()] == ["said"]
+    assert "said" not in str(fields_at_upstream(trusted.get("/headers", {name.replace("-", "_"): "said"})))
+
+
+def test_a_route_sets_what_is_dropped_by_itself(make, backend):
+    """The way for a platform that needs one: the value is then the operator's."""
+    ours = {"X-Forwarded-Prefix": "/api", "X-Original-URL": "/fixed", "X-Forwarded-User": "nobody"}
+    gateway = make([route("all", "/", access="open", request_headers={"set": ours})], {"api": {"endpoints": [url(backend)]}}, workers=1,
+                   client_address={"trusted_proxies": ["127.0.0.0/8"]})
+    seen = fields_at_upstream(gateway.get("/headers", {name: "forged" for name in ours}))
+    assert {n: [v for m, v in seen if m == n.lower()] for n in ours} == {n: [v] for n, v in ours.items()}
+
+
+def shared(make, backend, proxies, made={}):
+    key = (id(make), tuple(proxies))
+    if key not in made:
+        made[key] = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1,
+                         client_address={"trusted_proxies": proxies})
+    return made[key]
+
+
+def test_the_same_holds_for_http2(make, backend):
+    gateway = shared(make, backend, [])
+    with Frames(gateway.port) as client:
+        for name in [*FORGED, *OVERRIDES, *HOP_CLAIMS]:
+            for spelling in {s.lower() for s in spellings(name)}:
+                stream = client.exchange("GET", "/headers", [(spelling, "forged")])
+                assert stream.status == 200 and b"forged" not in stream.body, spelling
+
+
+def test_an_http2_upstream_gets_none_of_them_either(alone):
+    gateway, server = alone(h2server.everyday)
+    for name in [*FORGED, *OVERRIDES, *HOP_CLAIMS]:
+        for spelling in dict.fromkeys(spellings(name)):
+            answer = gateway.get("/headers", {spelling: "forged"})
+            assert answer.status == 200 and b"forged" not in answer.body, spelling
+
+
+def test_via_names_the_version_that_the_request_came_by(gateway, make, backend):
+    """RFC 9110 7.6.3."""
+    assert dict(fields_at_upstream(gateway.get("/open/headers")))["via"] == "1.1 sallyport"
+    with gateway.wire() as client:
+        client.send("GET /open/headers HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        assert dict(fields_at_upstream(client.answer()))["via"] == "1.0 sallyport"
+    with Frames(gateway.port) as client:
+        assert b'"2.0 sallyport"' in client.exchange("GET", "/open/headers").body
+    trusted = shared(make, backend, ["127.0.0.0/8"])
+    with Frames(trusted.port) as client:
+        assert b'"1.1 edge, 2.0 sallyport"' in client.exchange("GET", "/headers", [("via", "1.1 edge")]).body
+
+
+SPOOFED = b"Sallyport-Decision: spoofed\r\nsallyport_trust: spoofed\r\nSallyport.App: spoofed\r\n"
+
+
+def test_an_upstream_says_nothing_in_our_name(make):
+    """Heads, interim heads, switches of protocol and trailers, to clients of both protocols."""
+    def script(connection, _):
+        while (request := connection.request()) is not None:
+            if b"/ws" in request:
+                connection.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" + SPOOFED + b"\r\n")
+                return
+            connection.send(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n" + SPOOFED + b"\r\n"
+                            b"HTTP/1.1 200 OK\r\nX-Theirs: yes\r\nTransfer-Encoding: chunked\r\n" + SPOOFED + b"\r\n"
+                            b"2\r\nok\r\n0\r\nX-Fine: yes\r\n" + SPOOFED + b"\r\n")
+
+    server = Scripted(script)
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": ["http://127.0.0.1:%d" % server.port]}}, workers=1)
+    with gateway.wire() as client:
+        answer = client.exchange("GET", "/x")
+        assert answer["X-Theirs"] == "yes" and answer.interim and answer.trailers == [("X-Fine", "yes")]
+        assert "spoofed" not in str([answer.fields, answer.trailers, answer.interim[0].fields])
+    with gateway.wire() as client:
+        answer = client.exchange("GET", "/ws", {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                                                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
+        assert answer.status == 101 and "spoofed" not in str(answer.fields)
+    with Frames(gateway.port) as client:
+        stream = client.exchange("GET", "/x")
+        assert stream["x-theirs"] == "yes" and stream.trailers == [("x-fine", "yes")] and len(stream.heads) == 2
+        assert "spoofed" not in str([stream.heads, stream.trailers])
+    server.stop()
+
+
+def test_an_http2_upstream_says_nothing_in_our_name_either(alone):
+    def script(stream):
+        stream.body()
+        stream.head(200, [("x-theirs", "yes"), ("sallyport-decision", "spoofed"), ("sallyport_trust", "spoofed")])
+        stream.send(b"ok")
+        stream.end([("x-fine", "yes"), ("sallyport-decision", "spoofed"), ("sallyport.app", "spoofed")])
+
+    gateway, _ = alone(script)
+    answer = gateway.get("/x")
+    assert answer["X-Theirs"] == "yes" and "spoofed" not in str([answer.fields, answer.trailers])
+    with Frames(gateway.port) as client:
+        stream = client.exchange("GET", "/x")
+        assert stream["x-theirs"] == "yes" and "spoofed" not in str([stream.heads, stream.trailers])
 
 
 def test_a_forged_trailer_never_arrives(gateway, app):
@@ -89,8 +219,6 @@ def test_a_route_denies_addresses(make, backend):
 
 
 def test_the_upstreams_own_cors_fields_are_dropped(make):
-    from upstreams import Scripted
-
     def script(connection, _):
         while connection.request():
             connection.send(b"HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nAccess-Control-Allow-Credentials: true\r\nContent-Length: 0\r\n\r\n")

@@ -22,6 +22,8 @@
 void sp_SSL_CTX_set_house_options(SSL_CTX *context);
 // SSL_OP_CIPHER_SERVER_PREFERENCE and SSL_OP_PRIORITIZE_CHACHA.
 void sp_SSL_CTX_prefer_server_ciphers(SSL_CTX *context);
+// SSL_OP_IGNORE_UNEXPECTED_EOF.
+void sp_SSL_CTX_ignore_unexpected_end(SSL_CTX *context);
 // SSL_OP_NO_TICKET on or off.
 void sp_SSL_CTX_set_tickets(SSL_CTX *context, int allowed);
 long sp_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version);

@@ -15,7 +15,7 @@ enum DescribedRequest {
 
     /// Fields that describe, or speak of the asking connection and its body.
     fileprivate static let skipped = KnownFieldSet.hopByHop.union([
-        .host, .contentLength, .expect, .xForwardedHost, .gatewayPrefixed, .underscoreAlias,
+        .host, .contentLength, .expect, .xForwardedHost, .gatewayPrefixed, .alias,
     ])
 }
 

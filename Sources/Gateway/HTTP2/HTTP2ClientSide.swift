@@ -73,6 +73,12 @@ final class HTTP2ClientSide: ClientSide {
         connection = nil
     }
 
+    /// The client sends no more: a request that is not whole by now never will be.
+    func inputEnded() {
+        guard let stream, let connection, !stream.isInboundEnded else { return }
+        connection.session.reset(stream, .cancel)
+    }
+
     // MARK: The request's body
 
     func readBody() {

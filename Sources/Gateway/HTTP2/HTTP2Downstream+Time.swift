@@ -70,6 +70,7 @@ extension HTTP2Downstream {
     /// A client that has been silent is asked for a sign of life, so that answers are not kept for one that is gone.
     private func isAlive(_ now: MonotonicInstant) -> Bool {
         let interval = Duration.nanoseconds(Int64(clamping: settings.ping))
+        if inputEnded { return true }
         if let pingedAt { return now < pingedAt.advanced(by: interval) }
         if now >= heardAt.advanced(by: interval) {
             pingedAt = now

@@ -41,6 +41,8 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
     var sides: [HTTP2ClientSide] = []
     /// Fields of ours on their way into a head.
     var lines = ByteBuffer()
+    /// The client has closed its writing half.
+    private(set) var inputEnded = false
     private var requests = 0
     private var isEnlisted = false
 
@@ -131,6 +133,10 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
         } catch {
             return end(error)
         }
+        if inputEnded, sides.isEmpty {
+            session.goAway()
+            return finish()
+        }
         guard session.isOver else { return }
         if session.errorSent != nil { worker.defences.note(.http2Protocol, client: facts.peerText) }
         finish()
@@ -191,9 +197,15 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
 
     // MARK: Ending
 
+    /// A client may close its writing half with its requests, even in one packet: those that came whole are answered as
+    /// far as its windows reach.
     func streamEnded(_ stream: ByteStream) {
-        // A client that has closed its side of an HTTP/2 connection takes no part in flow control any more.
-        close(.closedEarly)
+        guard state == .open else { return }
+        inputEnded = true
+        for side in sides { side.inputEnded() }
+        // Nobody answers it, but the reset of a client that is gone altogether ends what would be done for nobody.
+        if !sides.isEmpty { session.ping() }
+        outputAppended()
     }
 
     func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {

@@ -65,7 +65,7 @@ extension HTTP1Downstream {
     private func switchProtocols(_ exchange: Exchange) {
         HeadWriter.appendResponse(
             exchange.response,
-            skipping: KnownFieldSet.hopByHop.union(exchange.withheldAnswerFields),
+            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
             to: &stream.outbound
         )
         exchange.appendAnswerFields(to: &stream.outbound)

@@ -38,6 +38,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     /// What the answer's head said about its own body.
     var answerIsChunked = false
     var closesAfterAnswer = false
+    /// The client has closed its writing half: what came before that is still answered.
+    private var inputEnded = false
     private var requests = 0
     private var isProcessing = false
     private(set) var timeout = ClientFailure.idleTimedOut
@@ -71,6 +73,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         isProcessing = true
         defer { isProcessing = false }
         while step() {}
+        if inputEnded { inputUsedUp() }
     }
 
     private func step() -> Bool {
@@ -186,16 +189,32 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     }
 
     func streamEnded(_ stream: ByteStream) {
+        inputEnded = true
+        if !isProcessing { inputUsedUp() }
+    }
+
+    /// Nothing more comes, and what came has been handled as far as it can be now.
+    ///
+    /// A client may close its writing half with its request, even in one packet, and wait for the answer: what is written
+    /// goes out, and what is still on its way is waited for.
+    private func inputUsedUp() {
         switch state {
-        case .idle, .readingHead, .closing, .closed:
-            close()
+        case .idle, .readingHead:
+            // A client that asks on without reading its answers: the next request is read when it has.
+            if stream.isCongested, !stream.inbound.isEmpty { return }
+            exchange = nil
+            state = .closing
+            timer.cancel()
+            stream.closeAfterFlush()
         case .exchanging where body.isComplete:
-            // A client may close its writing half and wait for the answer.
-            closesAfterAnswer = true
+            if stream.inbound.isEmpty { closesAfterAnswer = true }
         case .exchanging:
-            fail(.closedEarly)
+            // Bytes that wait to be taken may still make the body whole.
+            if wantsBody || stream.inbound.isEmpty { fail(.closedEarly) }
         case .relaying:
-            exchange?.relayEnded(by: .client)
+            if stream.inbound.isEmpty { exchange?.relayEnded(by: .client) }
+        case .closing, .closed:
+            break
         }
     }
 

@@ -9,14 +9,15 @@ import Transport
 /// Writes the head of a request as the upstream gets it.
 ///
 /// Dropped: hop-by-hop fields, every field a client may have forged (`sallyport-*` in any spelling, the app's names,
-/// forwarding fields of peers that are no trusted proxies), credentials the dialect keeps back. Added: ours.
+/// forwarding fields of peers that are no trusted proxies), fields that would have the upstream act on something else than
+/// what was judged (`KnownFieldSet.overrides`), credentials the dialect keeps back. Added: ours.
 @Reactor
 enum UpstreamRequest {
     /// Fields that are always written anew.
-    nonisolated static let rewritten: KnownFieldSet = [
-        .xForwardedFor, .xForwardedProto, .xForwardedHost, .xForwardedPort, .xRealIP, .forwarded, .via, .xRequestID,
-        .xAppID, .orgID, .appID,
-    ]
+    nonisolated static let rewritten = KnownFieldSet.hopClaims.union([
+        .xForwardedFor, .xForwardedProto, .xForwardedHost, .xRealIP, .forwarded, .via, .xRequestID, .xAppID, .orgID,
+        .appID,
+    ])
 
     /// Trailer fields of a request that do not go to the upstream.
     nonisolated static let withheldTrailers = KnownFieldSet.neverForwarded.union(rewritten)
@@ -184,7 +185,9 @@ extension RequestHead {
     fileprivate func appendOwnForwarding(_ decision: DecisionID, to buffer: inout ByteBuffer) {
         buffer.append("X-Forwarded-Host: ")
         buffer.append(authority)
-        buffer.append("\r\nVia: 1.1 sallyport\r\nX-Request-Id: ")
+        buffer.append("\r\nVia: ")
+        appendHop(to: &buffer)
+        buffer.append("\r\nX-Request-Id: ")
         decision.append(to: &buffer)
         buffer.append("\r\n")
     }
@@ -209,9 +212,25 @@ extension RequestHead {
         if let host = fields.first(.xForwardedHost) { buffer.append(host) } else { buffer.append(authority) }
         buffer.append("\r\nVia: ")
         appendList(of: .via, to: &buffer)
-        buffer.append("1.1 sallyport\r\nX-Request-Id: ")
+        appendHop(to: &buffer)
+        buffer.append("\r\nX-Request-Id: ")
         if let id = fields.first(.xRequestID) { buffer.append(id) } else { decision.append(to: &buffer) }
         buffer.append("\r\n")
+        appendHopClaims(to: &buffer)
+    }
+
+    /// Ourselves as a member of `Via`, with the version that the request came by (RFC 9110 7.6.3).
+    private func appendHop(to buffer: inout ByteBuffer) {
+        buffer.append(version.number)
+        buffer.append(" sallyport")
+    }
+
+    private func appendHopClaims(to buffer: inout ByteBuffer) {
+        guard fields.present.intersects(.hopClaims) else { return }
+        for index in 0..<fields.count where KnownFieldSet.hopClaims.contains(fields.field(at: index)) {
+            // A route that sets or removes the field has the last word, and so has `Connection`.
+            if !fields.isDropped(at: index) { buffer.append(fields.line(at: index)) }
+        }
     }
 
     private func appendList(of field: KnownField, to buffer: inout ByteBuffer) {

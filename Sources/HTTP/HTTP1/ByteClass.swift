@@ -11,8 +11,8 @@ enum ByteClass {
     static let value: UInt8 = 4
     /// A space or tab.
     static let blank: UInt8 = 8
-    /// An underscore, which some back ends read as a hyphen.
-    static let underscore: UInt8 = 16
+    /// A token character that is no letter, digit or hyphen: CGI-like back ends read it as a hyphen.
+    static let hyphenLike: UInt8 = 16
     /// An upper or lower case hexadecimal digit.
     static let hex: UInt8 = 32
 
@@ -20,12 +20,12 @@ enum ByteClass {
     static let table: InlineArray<256, UInt8> = [
         0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0,
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        12, 7, 6, 5, 7, 7, 7, 7, 6, 6, 7, 7, 6, 7, 7, 6,
+        12, 23, 6, 21, 23, 23, 23, 23, 6, 6, 23, 23, 6, 7, 23, 6,
         39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 6, 6, 6, 6, 6, 6,
         6, 39, 39, 39, 39, 39, 39, 7, 7, 7, 7, 7, 7, 7, 7, 7,
-        7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 6, 6, 7, 23,
-        7, 39, 39, 39, 39, 39, 39, 7, 7, 7, 7, 7, 7, 7, 7, 7,
-        7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 7, 6, 7, 0,
+        7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 6, 6, 23, 23,
+        23, 39, 39, 39, 39, 39, 39, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+        7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 23, 6, 23, 0,
         4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
         4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
         4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,

@@ -97,7 +97,7 @@ struct FieldScanner {
                 slot.nameLength = UInt16(truncatingIfNeeded: length)
                 slot.known = KnownField(
                     bytes.extracting(Int(slot.start)..<at),
-                    hasUnderscore: seen & ByteClass.underscore != 0
+                    hasHyphenLike: seen & ByteClass.hyphenLike != 0
                 )
                 position = at &+ 1
                 phase = .lead

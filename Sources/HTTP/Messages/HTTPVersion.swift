@@ -9,12 +9,12 @@ package enum HTTPVersion: UInt8, BitwiseCopyable, Sendable, Comparable {
         left.rawValue < right.rawValue
     }
 
-    /// As `Via` and logs write it.
+    /// As `Via` writes it (RFC 9110 7.6.3).
     package var number: StaticString {
         switch self {
         case .http10: "1.0"
         case .http11: "1.1"
-        case .http2: "2"
+        case .http2: "2.0"
         }
     }
 }

@@ -17,14 +17,14 @@ extension KnownField {
             self = .other
             return
         }
-        self.init(name, hasUnderscore: classes & ByteClass.underscore != 0)
+        self.init(name, hasHyphenLike: classes & ByteClass.hyphenLike != 0)
     }
 
     /// The field `name`, made of token characters only, stands for.
     @inline(__always)
-    init(_ name: Span<UInt8>, hasUnderscore: Bool) {
-        guard !hasUnderscore else {
-            self = KnownField(underscored: name)
+    init(_ name: Span<UInt8>, hasHyphenLike: Bool) {
+        guard !hasHyphenLike else {
+            self = KnownField(mapping: name)
             return
         }
         let words = NameWords(name)
@@ -32,21 +32,25 @@ extension KnownField {
             self = .gatewayPrefixed
             return
         }
-        self = NameIndex.shared.field(name, words)
+        let field = NameIndex.shared.field(name, words)
+        self = field == .other && words.isForwardedPrefixed(name) ? .forwardedPrefixed : field
     }
 
-    /// A name with an underscore is never itself a known one, but may turn into one further on.
+    /// A name with a byte that CGI-like back ends read as a hyphen is never itself a known one, but may turn into one
+    /// further on: `sallyport.app`, `Content_Length` and `X~App-Id` all do.
     @inline(never)
-    private init(underscored name: Span<UInt8>) {
+    private init(mapping name: Span<UInt8>) {
         var mapped: [UInt8] = []
         mapped.reserveCapacity(name.count)
-        for index in name.indices { mapped.append(name[index] == 0x5f ? 0x2d : name[index]) }
-        let field = KnownField(mapped.span, hasUnderscore: false)
+        for index in name.indices {
+            mapped.append(ByteClass.table[Int(name[index])] & ByteClass.hyphenLike != 0 ? 0x2d : name[index])
+        }
+        let field = KnownField(mapped.span, hasHyphenLike: false)
         self =
             switch field {
             case .other: .other
             case .gatewayPrefixed: .gatewayPrefixed
-            default: .underscoreAlias
+            default: .alias
             }
     }
 }
@@ -77,6 +81,14 @@ struct NameWords {
     func isGatewayPrefixed(_ name: Span<UInt8>) -> Bool {
         // "sallypor", read little-endian.
         first == 0x726f_7079_6c6c_6173 && count >= 10 && name[8] | 0x20 == 0x74 && name[9] == 0x2d
+    }
+
+    /// Begins with `x-forwarded-`.
+    @inline(__always)
+    func isForwardedPrefixed(_ name: Span<UInt8>) -> Bool {
+        // "x-forwar", read little-endian.
+        first == 0x7261_7772_6f66_2d78 && count >= 12 && name[8] | 0x20 == 0x64 && name[9] | 0x20 == 0x65
+            && name[10] | 0x20 == 0x64 && name[11] == 0x2d
     }
 
     @inline(__always)

@@ -3,13 +3,14 @@
 
 /// A field name the gateway judges, strips, rewrites or frames by.
 ///
-/// Names not listed are `.other` and pass as they came. Two ids are classes, not names: `.gatewayPrefixed` is every
-/// name that begins with `sallyport-`, and `.underscoreAlias` is a name that reads as a judged one once `_` is mapped
-/// to `-`, as CGI-like back ends do (`Content_Length`, `X_App_Id`).
+/// Names not listed are `.other` and pass as they came. Three ids are classes, not names: `.gatewayPrefixed` is every
+/// name that begins with `sallyport-`, `.forwardedPrefixed` every other one that begins with `x-forwarded-`, and `.alias`
+/// a name that reads as a judged one once all but letters and digits is mapped to `-`, as CGI-like back ends do
+/// (`Content_Length`, `X.App.Id`).
 @usableFromInline
 package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
     case other
-    case gatewayPrefixed, underscoreAlias
+    case gatewayPrefixed, forwardedPrefixed, alias
     // Framing and connection.
     case host, contentLength, transferEncoding, connection, keepAlive, proxyConnection, upgrade, expect, te, trailer
     case http2Settings, proxyAuthenticate, proxyAuthorization, proxyAuthenticationInfo
@@ -17,7 +18,12 @@ package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
     case authorization, origin, cookie, xAppID, xAPIKey, orgID, appID, xClientAuthorization
     // Hops.
     case forwarded, xForwardedFor, xForwardedProto, xForwardedHost, xForwardedPort, xRealIP, via, xRequestID
+    case xForwardedPrefix, xForwardedSSL, xForwardedScheme, xForwardedServer
+    case trueClientIP, xClientIP, xClusterClientIP, cfConnectingIP
     case traceparent, tracestate
+    // What other software takes for the path, method, host, person or proxy (`KnownFieldSet.overrides`).
+    case xOriginalURL, xRewriteURL, xOriginalURI, xRewriteURI, xOriginalMethod, xOriginalHost, xHost, xHTTPHostOverride
+    case xHTTPMethodOverride, xMethodOverride, xHTTPMethod, proxy, remoteUser, xRemoteUser, clientCert, clientCertChain
     // Content.
     case contentType, contentEncoding, contentRange, accept, acceptEncoding, userAgent, range, referer, maxForwards
     // CORS.
@@ -30,10 +36,10 @@ package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
     case date, server, vary, location, setCookie, cacheControl, wwwAuthenticate, retryAfter, rateLimit
     case rateLimitPolicy, proxyStatus, altSvc, grpcStatus, grpcMessage, grpcTimeout
 
-    /// The name as the field's specification spells it; empty for the three classes.
+    /// The name as the field's specification spells it; empty for what is no single name.
     package var canonicalName: StaticString {
         switch self {
-        case .other, .gatewayPrefixed, .underscoreAlias: ""
+        case .other, .gatewayPrefixed, .forwardedPrefixed, .alias: ""
         case .host: "Host"
         case .contentLength: "Content-Length"
         case .transferEncoding: "Transfer-Encoding"
@@ -64,6 +70,30 @@ package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
         case .xRealIP: "X-Real-IP"
         case .via: "Via"
         case .xRequestID: "X-Request-Id"
+        case .xForwardedPrefix: "X-Forwarded-Prefix"
+        case .xForwardedSSL: "X-Forwarded-Ssl"
+        case .xForwardedScheme: "X-Forwarded-Scheme"
+        case .xForwardedServer: "X-Forwarded-Server"
+        case .trueClientIP: "True-Client-IP"
+        case .xClientIP: "X-Client-IP"
+        case .xClusterClientIP: "X-Cluster-Client-IP"
+        case .cfConnectingIP: "CF-Connecting-IP"
+        case .xOriginalURL: "X-Original-URL"
+        case .xRewriteURL: "X-Rewrite-URL"
+        case .xOriginalURI: "X-Original-URI"
+        case .xRewriteURI: "X-Rewrite-URI"
+        case .xOriginalMethod: "X-Original-Method"
+        case .xOriginalHost: "X-Original-Host"
+        case .xHost: "X-Host"
+        case .xHTTPHostOverride: "X-HTTP-Host-Override"
+        case .xHTTPMethodOverride: "X-HTTP-Method-Override"
+        case .xMethodOverride: "X-Method-Override"
+        case .xHTTPMethod: "X-HTTP-Method"
+        case .proxy: "Proxy"
+        case .remoteUser: "Remote-User"
+        case .xRemoteUser: "X-Remote-User"
+        case .clientCert: "Client-Cert"
+        case .clientCertChain: "Client-Cert-Chain"
         case .traceparent: "traceparent"
         case .tracestate: "tracestate"
         case .contentType: "Content-Type"

@@ -53,9 +53,11 @@ package struct ResponseHead: ~Copyable {
         }
     }
 
-    /// Fields that may not be relayed whatever the route says: hop-by-hop, and framing fields where no body can be.
+    /// Fields that may not be relayed whatever the route says: hop-by-hop, those that only we may say of ourselves, and
+    /// framing fields where no body can be.
     package var fieldsNotRelayed: KnownFieldSet {
+        let never = KnownFieldSet.hopByHop.union([.gatewayPrefixed])
         // RFC 9110 8.6, RFC 9112 6.1: neither field belongs in 1xx and 204.
-        status < 200 || status == 204 ? KnownFieldSet.hopByHop.union([.contentLength]) : .hopByHop
+        return status < 200 || status == 204 ? never.union([.contentLength]) : never
     }
 }

@@ -32,6 +32,9 @@ final class ServerSideContext {
         unsafe self.context = context
         unsafe sp_SSL_CTX_set_house_options(context)
         unsafe sp_SSL_CTX_prefer_server_ciphers(context)
+        // Requests say themselves where they end, so that nothing is cut unseen; a client that closes its writing half
+        // without close_notify can be answered still (RFC 9112 9.8).
+        unsafe sp_SSL_CTX_ignore_unexpected_end(context)
         let version = settings.minimumVersion == .v1_3 ? TLS1_3_VERSION : TLS1_2_VERSION
         guard unsafe sp_SSL_CTX_set_min_proto_version(context, version) == 1,
             unsafe SSL_CTX_set_cipher_list(context, Self.cipherList) == 1,

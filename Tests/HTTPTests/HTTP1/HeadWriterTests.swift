@@ -63,10 +63,13 @@ struct HeadWriterTests {
     }
 
     @Test
-    func `an answer keeps its status and reason`() throws {
+    func `an answer keeps its status and reason, and speaks of the gateway in no field`() throws {
         var parser = ResponseParser()
         var head = ResponseHead()
-        let bytes = latin1("HTTP/1.0 404 Nope nope\r\nServer: x\r\nConnection: keep-alive\r\nETag: y\r\n\r\n")
+        let bytes = latin1(
+            "HTTP/1.0 404 Nope nope\r\nServer: x\r\nConnection: keep-alive\r\nSallyport-Decision: theirs\r\n"
+                + "sallyport_trust: theirs\r\nETag: y\r\n\r\n"
+        )
         _ = try parser.parse(bytes.span, into: &head, answering: .get)
         var buffer = ByteBuffer()
         HeadWriter.appendResponse(head, skipping: head.fieldsNotRelayed, to: &buffer)

@@ -35,24 +35,44 @@ struct KnownFieldTests {
     }
 
     @Test(arguments: [
-        "Sallyport-App", "sallyport-", "SALLYPORT_APP", "Sally_port", "sallyport_organization", "sallyPort-x-y",
+        "Sallyport-App", "sallyport-", "SALLYPORT_APP", "sallyport_organization", "sallyPort-x-y", "sallyport.app",
+        "Sallyport~App", "sallyport|trust", "SALLYPORT!",
     ])
-    func `the prefix of the gateway's own names is seen through case and underscore`(_ name: String) {
-        #expect(KnownField(name.utf8.span) == (name == "Sally_port" ? .other : .gatewayPrefixed))
+    func `the prefix of the gateway's own names is seen through case and punctuation`(_ name: String) {
+        #expect(KnownField(name.utf8.span) == .gatewayPrefixed)
     }
 
-    @Test(arguments: ["Sallyport", "XSallyport-App", "sallyporta-x", "Sally-port-App"])
+    @Test(arguments: Array("!#$%&'*+-.^_`|~"))
+    func `every token character but letters and digits ends the gateway's own prefix`(_ separator: Character) {
+        for name in ["sallyport\(separator)app", "Sallyport\(separator)", "SALLYPORT\(separator)\(separator)x"] {
+            #expect(KnownField(name.utf8.span) == .gatewayPrefixed, "\(name)")
+        }
+    }
+
+    @Test(arguments: ["Sallyport", "XSallyport-App", "sallyporta-x", "Sally-port-App", "Sally_port", "sallyport0.app"])
     func `names that only resemble the prefix pass`(_ name: String) {
         #expect(KnownField(name.utf8.span) == .other)
     }
 
-    @Test(arguments: ["Content_Length", "x_app_id", "X-App_Id", "TRANSFER_ENCODING", "x_forwarded-for"])
-    func `a judged name in underscores is an alias`(_ name: String) {
-        #expect(KnownField(name.utf8.span) == .underscoreAlias)
+    @Test(arguments: [
+        "Content_Length", "x_app_id", "X-App_Id", "TRANSFER_ENCODING", "x_forwarded-for", "X.App.Id", "X~Api-Key",
+        "content.length", "X_HTTP_Method_Override", "x.original.url", "X_Forwarded_User",
+    ])
+    func `a judged name in other punctuation is an alias`(_ name: String) {
+        #expect(KnownField(name.utf8.span) == .alias)
+        #expect(KnownFieldSet.neverForwarded.contains(.alias))
     }
 
-    @Test(arguments: ["X_Under", "_", "Content_Lengths"])
-    func `other names keep their underscores`(_ name: String) {
+    @Test(arguments: ["X_Under", "_", "Content_Lengths", "x.dotted", "X-Forwarded", "X-Forwardedfor"])
+    func `other names keep their punctuation`(_ name: String) {
         #expect(KnownField(name.utf8.span) == .other)
+    }
+
+    @Test(arguments: [
+        "X-Forwarded-User", "x-forwarded-email", "X-FORWARDED-CLIENT-CERT", "X-Forwarded-", "X-Forwarded-Uri",
+    ])
+    func `a forwarding field that is not listed is never forwarded`(_ name: String) {
+        #expect(KnownField(name.utf8.span) == .forwardedPrefixed)
+        #expect(KnownFieldSet.neverForwarded.contains(.forwardedPrefixed))
     }
 }

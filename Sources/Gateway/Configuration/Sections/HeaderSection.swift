@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Encodings
+import HTTP
 
 /// The keys of `routes[].request_headers` and of `routes[].response_headers`.
 enum HeaderSection {
@@ -43,7 +44,7 @@ extension ValueKind where Value == String {
             "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer",
             "transfer-encoding", "upgrade",
         ]
-        return names.contains(name) || name.hasPrefix("sallyport-")
+        return names.contains(name) || KnownField(name.utf8.span) == .gatewayPrefixed
     }
 }
 
