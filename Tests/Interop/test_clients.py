@@ -1,6 +1,7 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Real clients, real upstreams: bodies of any size arrive byte for byte, in both directions, with flat memory."""
+import asyncio
 import hashlib
 import json
 import re
@@ -9,6 +10,7 @@ import subprocess
 import threading
 import time
 
+import aiohttp
 import httpx
 import pytest
 import requests
@@ -56,6 +58,26 @@ def test_requests_gets_and_posts(gateway, authority, size):
         assert hashlib.sha256(answer.content).hexdigest() == backend.pattern_sha256(size)
         sent = b"".join(backend.pattern(size))
         assert client.put(gateway.url + "/open/upload", data=sent).json()["sha256"] == hashlib.sha256(sent).hexdigest()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_aiohttp_gets_and_posts(gateway, trust, size):
+    async def speak():
+        sent = b"".join(backend.pattern(size))
+        async with aiohttp.ClientSession() as client:
+            async with client.get("%s/open/bytes?n=%d" % (gateway.url, size), ssl=trust) as answer:
+                assert hashlib.sha256(await answer.read()).hexdigest() == backend.pattern_sha256(size)
+            async with client.post(gateway.url + "/open/upload", data=sent, ssl=trust) as answer:
+                assert (await answer.json())["sha256"] == hashlib.sha256(sent).hexdigest()
+
+            async def parts():
+                for start in range(0, size, 50000):
+                    yield sent[start:start + 50000]
+
+            async with client.post(gateway.url + "/open/echo", data=parts(), ssl=trust) as answer:
+                assert await answer.read() == sent
+
+    asyncio.run(speak())
 
 
 @pytest.mark.parametrize("size", SIZES)
