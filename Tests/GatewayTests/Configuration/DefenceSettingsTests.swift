@@ -17,8 +17,6 @@ import Transport
         #expect(configuration.http2 == HTTP2Settings())
         #expect(configuration.memory.perWorker == nil)
         #expect(configuration.connections.rate == FloodBudget(burst: 2_000, perSecond: 500))
-        #expect(configuration.connections.floods == FloodBudget(burst: 4, perSecond: 2))
-        #expect(configuration.connections.busyShare == .microseconds(250))
         #expect(configuration.timeouts.leastRate == ByteCount(bytes: 256))
         #expect(configuration.listeners[0].proxyProtocol == nil)
     }
@@ -52,7 +50,7 @@ import Transport
     @Test func `rates, patience and memory are taken`() throws {
         let configuration = try load(
             """
-            connections: { rate: 5+1/s, handshakes: 3 + 2/s, floods: 4+2/s, busy_share: 250us }
+            connections: { rate: 5+1/s, handshakes: 3 + 2/s }
             timeouts: { least_rate: 1KiB, patience: 9s }
             memory: { per_worker: 64MiB }
             """

@@ -64,8 +64,6 @@ import Transport
         perClient: 100,
         rate: FloodBudget(burst: 4, perSecond: 1),
         handshakes: FloodBudget(burst: 2, perSecond: 1),
-        floods: FloodBudget(burst: 2, perSecond: 1),
-        busyShare: .milliseconds(1),
         requests: 100
     )
 
@@ -97,24 +95,6 @@ import Transport
         #expect(other == [nil])
     }
 
-    @Test func `who was cut for floods too often gets no new connections until the budget refills`() throws {
-        var admission = ConnectionAdmission()
-        let flooder = try #require(IPAddress(parsing: "192.0.2.1"))
-        let now = MonotonicInstant(nanoseconds: 1_000_000_000)
-        admission.flooded(flooder, settings, now: now)
-        let once = try refusals(&admission, 1, "192.0.2.1", isTLS: false)
-        admission.flooded(flooder, settings, now: now)
-        let twice = try refusals(&admission, 1, "192.0.2.1", isTLS: false)
-        let trusted = try refusals(&admission, 1, "192.0.2.1", isTLS: false, isTrusted: true)
-        let other = try refusals(&admission, 1, "192.0.2.2", isTLS: false)
-        let later = now.advanced(by: .seconds(1))
-        let refilled = admission.refusal(flooder, isTLS: false, isTrusted: false, settings, now: later)
-        #expect(once == [nil])
-        #expect(twice == [.floodsPerClient])
-        #expect(trusted == [nil] && other == [nil])
-        #expect(refilled == nil)
-    }
-
     @Test func `IPv6 counts by 64 bits`() throws {
         var admission = ConnectionAdmission()
         let first = try refusals(&admission, 4, "2001:db8::1", isTLS: false)
@@ -132,8 +112,6 @@ import Transport
             perClient: 2,
             rate: FloodBudget(burst: 99, perSecond: 1),
             handshakes: FloodBudget(burst: 99, perSecond: 1),
-            floods: FloodBudget(burst: 99, perSecond: 1),
-            busyShare: .milliseconds(1),
             requests: 100
         )
         let now = MonotonicInstant(nanoseconds: 1_000_000_000)
