@@ -59,6 +59,16 @@ package final class MetricsSlot: Sendable {
         unsafe min(Int(clamping: header(1).pointee.load(ordering: .acquiring)), Self.seriesLimit)
     }
 
+    // MARK: Life
+
+    /// A sign of life of the writer: its supervisor compares the number from time to time.
+    package func beat() {
+        unsafe header(3).pointee.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    /// How often the slot's writers have given a sign of life.
+    package var beats: UInt64 { unsafe header(3).pointee.load(ordering: .relaxed) }
+
     // MARK: Series
 
     /// The counter named by `metric` and its rendered labels, such as `route="api",outcome="admitted"`.

@@ -18,6 +18,22 @@ import Transport
         connection.close()
     }
 
+    @Test @Reactor func `a ping makes a server say something, unless it is stopped`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        let greeted = connection.lastHeard
+        #expect(greeted != nil)
+        connection.ping()
+        #expect(await eventually { connection.lastHeard != greeted })
+        server.signal(SIGSTOP)
+        let last = connection.lastHeard
+        connection.ping()
+        #expect(await !eventually(within: .milliseconds(300)) { connection.lastHeard != last })
+        server.signal(SIGCONT)
+        connection.close()
+        connection.ping()
+    }
+
     @Test @Reactor func `calls made in one turn each get their own answer`() async throws {
         let server = try await RedisServer.launched()
         let connection = try await server.connected()

@@ -28,6 +28,21 @@ import Testing
         #expect(successor.seriesCount == 1)
     }
 
+    @Test func `a beat of the writer is seen by others, and zeroing gauges makes none`() throws {
+        let path = temporaryPath()
+        defer { _ = unsafe unlink(path) }
+        let writer = try MetricsSlot(path: path)
+        let reader = try MetricsSlot(path: path)
+        let before = reader.beats
+        reader.zeroGauges()
+        writer.counter(Self.requests).increment()
+        #expect(reader.beats == before)
+        writer.beat()
+        writer.beat()
+        #expect(reader.beats == before + 2)
+        #expect(try MetricsSlot(path: path).beats == before + 2, "a successor beats on")
+    }
+
     @Test func `only gauges are set to zero`() throws {
         let slot = try MetricsSlot()
         slot.gauge(Self.open).add(5)

@@ -20,6 +20,8 @@ package final class KeyFollower {
     package private(set) var issuers: [KnownIssuer] = []
     /// Why our own keys cannot be used here; nil while they can.
     package private(set) var problem: String?
+    /// Whether it is known what our own keys are, or why there are none.
+    package var isSettled: Bool { own != nil || problem != nil }
     /// Called when `own` changed, and when another of its keys begins or ends to count.
     package var ownChanged: @Reactor (SigningKeyRing?) -> Void = { _ in }
     /// Called when `issuers` changed.

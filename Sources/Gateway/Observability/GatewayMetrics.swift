@@ -133,6 +133,10 @@ package enum GatewayMetrics {
         "Fetches of the status list, by result (good, failed)."
     )
     package static let restarts = Metric.counter("sallyport_process_restarts_total", "Children started again, by role.")
+    package static let hangs = Metric.counter(
+        "sallyport_process_hangs_total",
+        "Children that were killed because they gave no sign of life any more, by role."
+    )
     package static let workersServing = Metric.gauge("sallyport_workers_serving", "Workers that accept connections.")
     package static let workersJudging = Metric.gauge(
         "sallyport_workers_judging",
@@ -188,7 +192,7 @@ package enum GatewayMetrics {
         redisDuration, upstreamRetries, redisUp,
         registryCache, signInAnswers, logDropped,
         trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,
-        configSuccessful, configTimestamp, certificateNotAfter, restarts, workersServing, workersJudging,
+        configSuccessful, configTimestamp, certificateNotAfter, restarts, hangs, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,
         streamsEnded, tokenChecks, clockDifference,
         issuerFetches, issuerKeys, issuerKeysAge,

@@ -40,6 +40,7 @@ final class ControlRole: GatewayControl {
     private lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
     private lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
     private lazy var expiry = ExpiryWatch(loop: loop, log: log) { [unowned self] in warnings }
+    private let life: ControlLife
     private let trust: TrustUpkeep
     private let routes: AdminRoutes
     private let keyring: KeyringKeeper
@@ -78,6 +79,7 @@ final class ControlRole: GatewayControl {
         self.redis = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "control"))
         var isEmbedded = false
         if case .embedded = configuration.state.redis { isEmbedded = true }
+        self.life = ControlLife(slot: slots.own, redis: isEmbedded ? redis : nil, link: link, loop: loop)
         let registry = RegistryStore(connection: redis, loop: loop, syncsChanges: isEmbedded)
         self.registry = registry
         let bridge = ControlBridge()
@@ -135,6 +137,7 @@ final class ControlRole: GatewayControl {
         expiry.look()
         issuers.follow(configuration.issuers)
         issuers.start()
+        life.start()
         link.send(.serving)
     }
 
@@ -154,7 +157,8 @@ final class ControlRole: GatewayControl {
             isDraining = true
         case .wantKeys(let issuer, let held):
             issuers.keyMissing(of: issuer, in: held)
-        case .serving, .takeConfiguration, .took, .askProcesses, .reload, .adopt, .release, .reopenLogs:
+        case .serving, .waiting, .redisAnswers, .takeConfiguration, .took, .askProcesses, .reload, .adopt, .release,
+            .acceptAnyway, .reopenLogs:
             break
         }
     }
@@ -242,8 +246,9 @@ final class ControlRole: GatewayControl {
             reasons.append("no worker serves")
         } else if slots.workersWithRedis() == 0 {
             reasons.append("no worker reaches Redis")
-        } else if slots.workersJudging() < serving {
-            reasons.append("a worker has not read the registry yet")
+        } else if slots.workersJudging() == 0 {
+            // One is enough: it accepts for those that cannot judge yet.
+            reasons.append("no worker has read the registry yet")
         }
         // Only until it was there once: changes need it, requests do not.
         if !hasReachedRedis { reasons.append("control does not reach Redis yet") }

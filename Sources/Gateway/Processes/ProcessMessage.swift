@@ -6,6 +6,10 @@ package enum ProcessMessage: Sendable, Equatable {
     // From a child.
     /// The child does its work now.
     case serving
+    /// This worker could answer but not judge: it has no lease on the registry yet, or not all keys.
+    case waiting
+    /// Control has had an answer from the embedded Redis.
+    case redisAnswers
     /// Control found the file good: all workers shall take it.
     case takeConfiguration(Int)
     /// This worker took the configuration of this number, or why it did not.
@@ -27,6 +31,8 @@ package enum ProcessMessage: Sendable, Equatable {
     case adopt(Int)
     /// That worker is back.
     case release(Int)
+    /// Accept although you cannot judge: no other worker can either, and somebody has to say so.
+    case acceptAnyway
     /// Open log files again.
     case reopenLogs
     /// To control: worker so and so took, or did not take, configuration number so and so.
@@ -38,6 +44,8 @@ package enum ProcessMessage: Sendable, Equatable {
     package var text: String {
         switch self {
         case .serving: "serving"
+        case .waiting: "waiting"
+        case .redisAnswers: "redis-answers"
         case .takeConfiguration(let number): "take \(number)"
         case .took(let number, let fault): "took \(number) \(Self.oneLine(fault))"
         case .askProcesses: "processes?"
@@ -47,6 +55,7 @@ package enum ProcessMessage: Sendable, Equatable {
         case .drain(let milliseconds): "drain \(milliseconds)"
         case .adopt(let worker): "adopt \(worker)"
         case .release(let worker): "release \(worker)"
+        case .acceptAnyway: "accept-anyway"
         case .reopenLogs: "reopen"
         case .workerTook(let worker, let number, let fault): "worker-took \(worker) \(number) \(Self.oneLine(fault))"
         case .processes(let json): "processes \(json)"
@@ -59,6 +68,9 @@ package enum ProcessMessage: Sendable, Equatable {
         let rest = words.count > 1 ? String(words[1]) : ""
         switch words[0] {
         case "serving": self = .serving
+        case "waiting": self = .waiting
+        case "redis-answers": self = .redisAnswers
+        case "accept-anyway": self = .acceptAnyway
         case "processes?": self = .askProcesses
         case "check": self = .checkConfiguration
         case "reopen": self = .reopenLogs

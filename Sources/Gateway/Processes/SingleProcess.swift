@@ -197,7 +197,9 @@ private final class LocalLink: SupervisorLink {
             control?.heard(
                 .processes("[{\"name\":\"worker 0\",\"pid\":\(getpid()),\"state\":\"serving\",\"restarts\":0}]")
             )
-        case .serving, .checkConfiguration, .reload, .drain, .adopt, .release, .reopenLogs, .workerTook, .processes:
+        case .waiting: worker?.heard(.acceptAnyway)
+        case .serving, .redisAnswers, .checkConfiguration, .reload, .drain, .adopt, .release, .acceptAnyway,
+            .reopenLogs, .workerTook, .processes:
             break
         }
     }

@@ -29,6 +29,16 @@ struct SupervisedChild {
     var startAt: ContinuousClock.Instant
     var policy = RestartPolicy()
     var restarts = 0
+    /// Its signs of life.
+    var pulse = ChildPulse()
+    /// Whether it has given no sign of life for a while.
+    var isLate = false
+    /// When it is killed for having hung.
+    var killAt: ContinuousClock.Instant?
+    /// How often control had an answer from it: the signs of life of Redis.
+    var answers: UInt64 = 0
+    /// Whether this worker could answer but not judge, and accepts nothing yet.
+    var isWaiting = false
     /// The worker that accepts from this one's sockets meanwhile.
     var standIn: Int?
     /// Whether it has ever served: before that its death is a fault of start-up.
@@ -42,4 +52,33 @@ struct SupervisedChild {
     }
 
     var isAlive: Bool { pid != 0 }
+
+    /// Whether it does its work, as far as can be told.
+    var isWell: Bool { state == .serving && !isLate }
+
+    /// How often it has given a sign of life.
+    var beats: UInt64 { slot?.beats ?? answers }
+
+    /// The number of a worker; nil for the others.
+    var worker: Int? {
+        guard case .worker(let index) = role else { return nil }
+        return index
+    }
+
+    var isWorker: Bool { worker != nil }
+
+    /// Whether this worker accepts and judges.
+    var canJudge: Bool { isWorker && isWell && (slot?.sum(of: GatewayMetrics.workersJudging) ?? 0) > 0 }
+
+    /// Forgets what was true of the process before.
+    mutating func started(as pid: Int32, _ channel: ProcessChannel, at now: ContinuousClock.Instant) {
+        self.pid = pid
+        self.channel = channel
+        state = .starting
+        startedAt = now
+        pulse = ChildPulse(beats: beats)
+        isLate = false
+        killAt = nil
+        isWaiting = false
+    }
 }

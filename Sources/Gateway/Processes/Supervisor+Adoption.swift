@@ -3,45 +3,56 @@
 
 import Telemetry
 
-extension SupervisedChild {
-    var isWorker: Bool {
-        if case .worker = role { return true }
-        return false
-    }
-}
-
 extension Supervisor {
-    /// Has a living worker accept from the sockets of one that is started again only later: what queues there would
-    /// else wait for the whole delay.
-    func lendSockets(of index: Int) {
-        guard case .worker(let away) = children[index].role else { return }
-        // Nobody stands in for two while another stands in for none.
-        let busy = Set(children.compactMap(\.standIn))
-        let living = children.filter { $0.isWorker && $0.state == .serving }
-        let chosen = living.first { !busy.contains(Self.number($0)) } ?? living.first
-        guard let chosen else { return }
-        children[index].standIn = Self.number(chosen)
-        send(.adopt(away), to: chosen)
-        log.info("sockets lent", ["of": "worker \(away)", "to": chosen.role.name])
-    }
-
-    /// Ends the standing in for a worker that serves again, and has it told what it stands in for itself.
-    func returnSockets(of index: Int) {
-        guard case .worker(let back) = children[index].role else { return }
-        if let standIn = children[index].standIn {
-            children[index].standIn = nil
-            for child in children where child.isWorker && Self.number(child) == standIn {
-                send(.release(back), to: child)
+    /// Has the sockets of each worker accepted from: by itself, or by a living one while it is away, starts or is late.
+    ///
+    /// The kernel spreads new connections over all sockets, and what queues on one would else wait for its worker.
+    func settleSockets() {
+        guard stopping == nil else { return }
+        for index in children.indices {
+            guard let worker = children[index].worker else { continue }
+            let standIn = children[index].standIn
+            if children[index].isWell {
+                if standIn != nil { takeBack(index, worker) }
+            } else if standIn == nil || !children.contains(where: { $0.worker == standIn && $0.isWell }) {
+                if standIn != nil { takeBack(index, worker) }
+                lend(index, worker)
             }
         }
-        // A stand-in that died and came back has forgotten whose sockets it held.
-        for child in children where child.standIn == back && child.state == .away {
-            send(.adopt(Self.number(child)), to: children[index])
+    }
+
+    private func lend(_ index: Int, _ worker: Int) {
+        let living = children.filter { $0.isWorker && $0.isWell }
+        let judging = living.filter(\.canJudge)
+        // Nobody stands in for two while another stands in for none.
+        let busy = Set(children.compactMap(\.standIn))
+        let candidates = judging.isEmpty ? living : judging
+        let free = candidates.first { child in child.worker.map { !busy.contains($0) } ?? false }
+        guard let chosen = free ?? candidates.first else { return }
+        children[index].standIn = chosen.worker
+        send(.adopt(worker), to: chosen)
+        if children[index].hasServed {
+            log.info("sockets lent", ["of": children[index].role.name, "to": chosen.role.name])
         }
     }
 
-    private static func number(_ child: SupervisedChild) -> Int {
-        guard case .worker(let index) = child.role else { return -1 }
-        return index
+    private func takeBack(_ index: Int, _ worker: Int) {
+        for child in children where child.worker == children[index].standIn { send(.release(worker), to: child) }
+        children[index].standIn = nil
+    }
+
+    /// A worker that died has forgotten whose sockets it held.
+    func forgetStandIn(_ dead: Int) {
+        guard let worker = children[dead].worker else { return }
+        for index in children.indices where children[index].standIn == worker { children[index].standIn = nil }
+    }
+
+    /// A worker that cannot judge accepts only where no other can: a client is better served by one that can.
+    func letWaitingAccept() {
+        guard children.contains(where: \.isWaiting), !children.contains(where: \.canJudge) else { return }
+        for index in children.indices where children[index].isWaiting {
+            children[index].isWaiting = false
+            send(.acceptAnyway, to: children[index])
+        }
     }
 }

@@ -5,7 +5,7 @@ import Encodings
 import Glibc
 import Telemetry
 
-/// Holds the sockets, starts the children and starts again what dies; parses no byte from the network.
+/// Holds the sockets, starts the children and starts again what dies or hangs; parses no byte from the network.
 ///
 /// One thread, one `poll`. It never opens a connection, reads no file after start and allocates little: what is small
 /// enough does not die.
@@ -25,6 +25,10 @@ package final class Supervisor {
     var stopping: Stopping?
     /// A HUP that came while control was away.
     var owesCheck = false
+    /// When the children's signs of life are looked at next.
+    var nextLook = ContinuousClock.now + ChildPulse.interval
+    /// When they were looked at, by the clock that stands still while the machine sleeps.
+    var lastLook = SuspendingClock.now
     private var hasSaidReady = false
     /// The number of the last configuration that workers were told to take.
     private var lastReload = 0
@@ -78,6 +82,7 @@ package final class Supervisor {
             for number in signals.take() { arrived(number) }
             for index in children.indices { hear(index) }
             reap()
+            look()
             if let stopping, isOver(stopping) { return exitCode }
         }
     }
@@ -98,10 +103,7 @@ package final class Supervisor {
             let (ours, theirs) = try Descriptors.socketPair()
             defer { close(theirs) }
             let child = try ChildProcess.spawn(order(for: role, channel: theirs), environment: environment)
-            children[index].pid = child
-            children[index].channel = ProcessChannel(descriptor: ours)
-            children[index].state = .starting
-            children[index].startedAt = now
+            children[index].started(as: child, ProcessChannel(descriptor: ours), at: now)
         } catch {
             log.error("a child did not start", ["role": role.name, "reason": error.message])
             children[index].startAt = now + .seconds(1)
@@ -149,6 +151,8 @@ package final class Supervisor {
         let wasEnding = children[index].state == .ending || stopping != nil
         children[index].channel.close()
         children[index].pid = 0
+        children[index].isLate = false
+        children[index].killAt = nil
         children[index].slot?.zeroGauges()
         guard !wasEnding else {
             children[index].state = .ended
@@ -170,7 +174,8 @@ package final class Supervisor {
             "a child died",
             ["role": children[index].role.name, "end": end.text, "again_in": delay.text, "lived": life.text]
         )
-        if delay > .zero { lendSockets(of: index) }
+        forgetStandIn(index)
+        settleSockets()
         countServing()
     }
 
@@ -186,9 +191,16 @@ package final class Supervisor {
         case .serving:
             children[index].state = .serving
             children[index].hasServed = true
-            returnSockets(of: index)
+            children[index].isWaiting = false
+            settleSockets()
             countServing()
             if children[index].role == .control, owesCheck { checkConfiguration() }
+        case .waiting:
+            children[index].isWaiting = true
+            log.warning("a worker cannot judge yet", ["role": children[index].role.name])
+            letWaitingAccept()
+        case .redisAnswers:
+            for index in children.indices where children[index].role == .redis { children[index].answers &+= 1 }
         case .takeConfiguration(let number):
             lastReload = number
             for child in children where child.isWorker {
@@ -201,7 +213,8 @@ package final class Supervisor {
             sendToControl(message)
         case .askProcesses:
             send(.processes(processesText()), to: children[index])
-        case .checkConfiguration, .reload, .drain, .adopt, .release, .reopenLogs, .workerTook, .processes:
+        case .checkConfiguration, .reload, .drain, .adopt, .release, .acceptAnyway, .reopenLogs, .workerTook,
+            .processes:
             break
         }
     }
@@ -220,9 +233,9 @@ package final class Supervisor {
         for child in children where child.role == .control { send(message, to: child) }
     }
 
-    private func countServing() {
+    func countServing() {
         let workers = children.filter(\.isWorker)
-        let serving = workers.filter { $0.state == .serving }.count
+        let serving = workers.filter(\.isWell).count
         metrics.workersServing.set(serving)
         guard serving == workers.count, !hasSaidReady else { return }
         hasSaidReady = true
@@ -251,7 +264,7 @@ package final class Supervisor {
         if let stopping {
             next = stopping.nextAct
         } else {
-            next = children.filter { $0.state == .away }.map(\.startAt).min()
+            next = (children.filter { $0.state == .away }.map(\.startAt) + [nextLook]).min()
         }
         guard let next else { return -1 }
         let (seconds, attoseconds) = (next - ContinuousClock.now).components
@@ -266,7 +279,7 @@ package final class Supervisor {
             writer.beginObject()
             writer.member("name", child.role.name)
             writer.member("pid", Int(child.pid))
-            writer.member("state", child.state.rawValue)
+            writer.member("state", child.isLate ? "late" : child.state.rawValue)
             writer.member("restarts", child.restarts)
             writer.endObject()
         }

@@ -12,11 +12,18 @@ final class SupervisorMetrics {
     init(_ slot: MetricsSlot) {
         self.slot = slot
         self.workersServing = slot.gauge(GatewayMetrics.workersServing)
-        for role in [ChildRole.worker(0), .control, .redis] { _ = restarts(of: role) }
+        for role in [ChildRole.worker(0), .control, .redis] {
+            _ = restarts(of: role)
+            _ = hangs(of: role)
+        }
     }
 
     func restarts(of role: ChildRole) -> Counter {
         slot.counter(GatewayMetrics.restarts, "role=\"\(role.label)\"")
+    }
+
+    func hangs(of role: ChildRole) -> Counter {
+        slot.counter(GatewayMetrics.hangs, "role=\"\(role.label)\"")
     }
 }
 

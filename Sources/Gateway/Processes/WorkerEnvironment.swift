@@ -16,6 +16,8 @@ package struct WorkerEnvironment {
     package var paths: StatePaths
     /// Tells the supervisor: called once, when the worker accepts connections.
     package var serving: () -> Void
+    /// Tells the supervisor that the worker cannot judge and accepts nothing yet: called at most once, before `serving`.
+    package var waiting: () -> Void
 
     package init(
         index: Int,
@@ -24,7 +26,8 @@ package struct WorkerEnvironment {
         accessLog: AccessLog,
         log: Log,
         paths: StatePaths,
-        serving: @escaping () -> Void
+        serving: @escaping () -> Void,
+        waiting: @escaping () -> Void
     ) {
         self.index = index
         self.listeners = listeners
@@ -33,6 +36,7 @@ package struct WorkerEnvironment {
         self.log = log
         self.paths = paths
         self.serving = serving
+        self.waiting = waiting
     }
 }
 

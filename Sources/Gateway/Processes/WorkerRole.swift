@@ -103,7 +103,8 @@ final class WorkerRole {
             accessLog: accessLog,
             log: setting.log,
             paths: setting.paths,
-            serving: { link.send(.serving) }
+            serving: { link.send(.serving) },
+            waiting: { link.send(.waiting) }
         )
         do {
             worker = try Worker(
@@ -139,8 +140,10 @@ final class WorkerRole {
         case .drain(let milliseconds): drain(within: .milliseconds(milliseconds))
         case .adopt(let other): adopt(other)
         case .release(let other): release(other)
+        case .acceptAnyway: worker.acceptAnyway()
         case .reopenLogs: reopenLogs()
-        case .serving, .takeConfiguration, .took, .askProcesses, .checkConfiguration, .workerTook, .processes,
+        case .serving, .waiting, .redisAnswers, .takeConfiguration, .took, .askProcesses, .checkConfiguration,
+            .workerTook, .processes,
             .wantKeys:
             break
         }
@@ -217,6 +220,7 @@ final class WorkerRole {
 
     /// Once a second: what no event would do.
     private func tick() {
+        setting.slot.beat()
         let isServing = worker.state.isServing
         judging.set(isServing ? 1 : 0)
         // What a full pipe did not take goes out although no request follows.

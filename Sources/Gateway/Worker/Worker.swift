@@ -27,6 +27,8 @@ package final class Worker {
     let signIn: SignInService
     private(set) lazy var pipeline = RequestPipeline(worker: self)
     private(set) var isDraining = false
+    /// Whether it may accept without being able to judge.
+    private var acceptsAnyway = false
     let date = DateField()
     let defences: DefenceRecorder
     var admission = ConnectionAdmission()
@@ -96,38 +98,39 @@ package final class Worker {
         }
         state.start(answerTimes: metrics.redisDuration) { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
         watchMemory()
-        await awaitLease()
         await becomeAbleToJudge()
+        guard !isDraining else { return }
         for (index, sockets) in environment.listeners.enumerated() {
             accept(on: sockets.own(environment.index), listener: index)
         }
         environment.serving()
     }
 
-    /// Waits until requests can be judged: a worker that takes its predecessor's queue at once would answer it 503.
+    /// Waits until requests can be judged: meanwhile other workers accept from this one's sockets.
     ///
-    /// Not for ever, since open routes are served without Redis.
-    private func awaitLease() async {
-        let end = loop.now.advanced(by: .milliseconds(500))
-        while !state.isServing, loop.now < end {
-            do throws(CancellationError) { try await loop.sleep(for: .milliseconds(5)) } catch { return }
-        }
-    }
-
-    /// A worker that accepts before it has its lease would answer 503 while others could judge; but a Redis that is
-    /// away must not keep open routes away too.
+    /// Where no other can judge either, the supervisor has it accept as it is: open routes are served without Redis, and
+    /// the others are answered 503.
     private func becomeAbleToJudge() async {
-        let end = loop.now.advanced(by: Self.longestStart)
-        while !state.isServing, loop.now < end {
+        let end = loop.now.advanced(by: Self.patience)
+        var hasAsked = false
+        while !isDraining, !acceptsAnyway, !state.isServing || !(state.keys.isSettled || loop.now >= end) {
+            if !hasAsked, loop.now >= end {
+                hasAsked = true
+                environment.waiting()
+            }
             do throws(CancellationError) {
-                try await loop.sleep(for: .milliseconds(10))
+                try await loop.sleep(for: .milliseconds(hasAsked ? 20 : 5))
             } catch {
                 return
             }
         }
     }
 
-    private static let longestStart: Duration = .seconds(1)
+    /// Has the worker accept although it cannot judge.
+    package func acceptAnyway() { acceptsAnyway = true }
+
+    /// What a fresh worker needs is read within a tenth of it; beyond that something is away.
+    private static let patience: Duration = .seconds(1)
 
     /// Accepts from `descriptor` too: a worker that is away has left its socket (architecture §2).
     package func accept(on descriptor: CInt, listener index: Int) {

@@ -45,6 +45,9 @@ package final class RedisConnection {
     /// Where the times of answers are counted.
     package var answerTimes: Histogram?
 
+    /// When the server last said anything at all; nil: never.
+    package private(set) var lastHeard: MonotonicInstant?
+
     /// The epoch, as far as it was asked for over the connection of this generation.
     private var knownEpoch: (generation: Int, id: String)?
     private let loop: EventLoop
@@ -208,6 +211,7 @@ package final class RedisConnection {
 
     /// Bytes arrived: they are moved into the reader; `takeReplies()` follows.
     func linkReceived(_ inbound: inout ByteBuffer) {
+        lastHeard = loop.now
         do {
             try reader.feed(inbound.bytes)
             inbound.removeAll()
@@ -313,7 +317,9 @@ package final class RedisConnection {
         for call in expired { call.receiver?.failed(.deadline, token: call.token) }
     }
 
-    private func ping() {
+    /// Has the server say something; does nothing while there is no connection.
+    package func ping() {
+        guard isReady else { return }
         enqueue(nil, 0, loop.now.advanced(by: options.deadline))
         link.send { buffer in
             buffer.beginCommand(arguments: 1)

@@ -29,7 +29,8 @@ import Testing
 @Suite struct ProcessMessageTests {
     @Test(
         arguments: [
-            .serving, .takeConfiguration(7), .took(7, fault: nil), .took(8, fault: "line 3: no"), .askProcesses,
+            .serving, .waiting, .redisAnswers, .acceptAnyway, .takeConfiguration(7), .took(7, fault: nil),
+            .took(8, fault: "line 3: no"), .askProcesses,
             .checkConfiguration, .reload(7), .drain(milliseconds: 30_000), .adopt(1), .release(1), .reopenLogs,
             .workerTook(worker: 1, 7, fault: nil), .workerTook(worker: 0, 7, fault: "a b"), .processes("[{\"a\": 1}]"),
         ] as [ProcessMessage]
