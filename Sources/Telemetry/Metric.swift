@@ -42,6 +42,11 @@ package struct Metric: Sendable {
         250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000, 60_000_000_000,
     ]
 
+    /// Bounds for turns of an event loop, 0.1 ms to 1 s: work of more than 1 ms belongs on a thread of its own.
+    package static let turnSeconds: [UInt64] = [
+        100_000, 250_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 50_000_000, 250_000_000, 1_000_000_000,
+    ]
+
     /// The labels of the series that takes what a full slot cannot name.
     package static let overflowLabels = "overflow=\"_other\""
 

@@ -85,6 +85,48 @@ import Transport
         connection.close()
     }
 
+    @Test @Reactor func `a flood from some addresses takes from those who hold most`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        let store = ChallengeStore(connection: connection)
+        try await issue("phone", in: store)
+        // Twenty-five addresses may have 1,000 each, the app 20,000.
+        for start in stride(from: 0, to: 45_000, by: 500) {
+            let calls = (start..<start + 500).map { number in
+                Task { @Reactor in
+                    try await issue("f\(number)", in: store, network: ClientNetwork(ipv4: UInt32(7 + number % 25)))
+                }
+            }
+            for call in calls { try await call.value }
+        }
+        let set = "{\(app.rawValue)}:c:offlineid:"
+        #expect(try await connection.call(["ZCARD", .text(set)]) == .integer(20_000))
+        #expect(try await connection.call(["HLEN", .text("\(set):from")]) == .integer(20_000))
+        #expect(try await connection.call(["ZCARD", .text("\(set):most")]) == .integer(26))
+        #expect(try await store.take("phone", app: app, dialect: .offlineid))
+        #expect(try await !store.take("f0", app: app, dialect: .offlineid))
+        #expect(try await store.take("f44999", app: app, dialect: .offlineid))
+        connection.close()
+    }
+
+    @Test @Reactor func `addresses without number leave no more behind than an app may have`() async throws {
+        let server = try await RedisServer.launched()
+        let connection = try await server.connected()
+        let store = ChallengeStore(connection: connection)
+        for start in stride(from: 0, to: 25_000, by: 500) {
+            let calls = (start..<start + 500).map { number in
+                Task { @Reactor in
+                    try await issue("f\(number)", in: store, network: ClientNetwork(ipv4: UInt32(number)))
+                }
+            }
+            for call in calls { try await call.value }
+        }
+        #expect(try await connection.call(["DBSIZE"]) == .integer(20_003))
+        #expect(try await store.take("f24999", app: app, dialect: .offlineid))
+        #expect(try await connection.call(["DBSIZE"]) == .integer(20_002))
+        connection.close()
+    }
+
     @Test @Reactor func `a challenge survives a restart of the embedded store, not another's failover`() async throws {
         let server = try await RedisServer.launched()
         var endpoint = server.embedded.endpoint

@@ -197,8 +197,15 @@ extension AdminRoutes {
 
     private func listSignIns(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let record = try await app(request.path[1])
-        let days = try await stored { () async throws(StoreError) in
-            try await registry.signInHistory.signIns(of: record.recordID, now: now())
+        var count = SignInHistory.days
+        if let text = request.query["days"] {
+            guard let number = Int(text), (1...SignInHistory.days).contains(number) else {
+                throw .badRequest("days is 1 to \(SignInHistory.days)")
+            }
+            count = number
+        }
+        let days = try await stored { [count] () async throws(StoreError) in
+            try await registry.signInHistory.signIns(of: record.recordID, now: now(), latest: count)
         }
         return AdminAnswer(
             .object([

@@ -126,13 +126,15 @@ extension AdminRoutes {
 }
 
 /// The forms of native names; pure.
-enum NativeNames {
-    static func isBundleID(_ text: String) -> Bool {
+package enum NativeNames {
+    /// Whether `text` has the form of a bundle ID or a package name.
+    package static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count) && text.contains(".") && !text.hasPrefix(".") && !text.hasSuffix(".")
             && text.utf8.allSatisfy { isLetterOrDigit($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
     }
 
-    static func isTeamID(_ text: String) -> Bool {
+    /// Whether `text` has the form of a Team ID.
+    package static func isTeamID(_ text: String) -> Bool {
         text.utf8.count == 10 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) }
     }
 

@@ -9,6 +9,8 @@ package struct TokenSettings: Sendable, Equatable {
     package var issuer: String
     /// What new signing keys of app and session tokens are for.
     package var algorithm: SigningAlgorithm
+    /// The life of a token that an app signed in for.
+    package var appLife: Duration
     /// The life of a hand-off to an upstream.
     package var handOff: Duration
     /// What the clocks of outside issuers may differ by.

@@ -38,6 +38,11 @@ package enum GatewayMetrics {
         "sallyport_origin_refusals_total",
         "Requests refused because their Origin is not listed, by app."
     )
+    package static let loopTurns = Metric.histogram(
+        "sallyport_loop_turn_seconds",
+        "Time of a turn of a worker's loop; while one lasts the worker does nothing else.",
+        bounds: Metric.turnSeconds
+    )
     package static let openConnections = Metric.gauge("sallyport_open_connections", "Client connections open.")
     package static let connections = Metric.counter("sallyport_connections_total", "Client connections accepted.")
     package static let tlsHandshakes = Metric.counter(
@@ -183,7 +188,7 @@ package enum GatewayMetrics {
 
     /// In the order of the exposition.
     package static let all: [Metric] = [
-        requests, requestDuration, upstreamDuration, inFlight, receivedBytes, sentBytes, appRequests, decisions,
+        requests, requestDuration, upstreamDuration, loopTurns, inFlight, receivedBytes, sentBytes, appRequests, decisions,
         rateLimit,
         originRefusals, openConnections, connections, tlsHandshakes, parseErrors, http2Streams, http2Resets,
         protocolRequests,

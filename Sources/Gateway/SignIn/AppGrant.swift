@@ -83,7 +83,7 @@ extension SignInService {
     ) async throws(SignInFailure) -> MintedToken {
         guard let signer = state.tokens.signer(now: now) else { throw .away }
         let issuedAt = now / 1_000 * 1_000
-        let seconds = TokenJudge.appLife.components.seconds
+        let seconds = state.tokens.appLife.components.seconds
         let token = OwnToken(
             kind: grant.kind,
             tokenID: NewNames.tokenID(),

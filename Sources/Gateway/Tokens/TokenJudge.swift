@@ -95,8 +95,8 @@ package final class TokenJudge {
     /// The keys that others verify our tokens with at `now`, those that will sign soon included.
     package func verificationKeys(now: Int64) -> [VerificationKey] { ring?.verificationKeys(now: now) ?? [] }
 
-    /// How long a new token of an app lives: one hour, and no setting (APP-064).
-    package nonisolated static let appLife = Duration.seconds(3_600)
+    /// How long a new token of an app lives (APP-064).
+    var appLife: Duration { settings.appLife }
 
     private func signer(_ algorithm: TokenAlgorithm, now: Int64) -> TokenSigner? {
         keepUp(with: now)

@@ -69,6 +69,7 @@ package final class Worker {
             workers: max(1, environment.listeners.first?.descriptors.count ?? 1)
         )
         self.metrics = WorkerMetrics(slot: environment.metrics)
+        loop.turnTimes = environment.metrics.histogram(GatewayMetrics.loopTurns)
         self.defences = DefenceRecorder(slot: environment.metrics, log: environment.log, loop: loop)
         self.memory = MemoryGuard(loop: loop, log: environment.log, slot: environment.metrics)
         self.resolver = Resolver(loop: loop, pool: pool)

@@ -17,7 +17,7 @@ package final class ChallengeStore {
 
     /// What one network may have open for an app; an office behind one address signs in with fewer at a time.
     private static let mostOfNetwork = 1_000
-    /// What an app may have open in one dialect: 5 MB of memory at most.
+    /// What an app may have open in one dialect: 8 MB of memory at most.
     private static let mostOfApp = 20_000
 
     package init(connection: RedisConnection) {
@@ -32,13 +32,14 @@ package final class ChallengeStore {
         network: ClientNetwork,
         lifetime: Duration
     ) async throws(StoreError) -> Int64 {
-        let set = try await key(app, dialect)
+        let keys = try await keys(app, dialect)
         let (seconds, attoseconds) = lifetime.components
         let reply = try await connection.evaluate(
             ChallengeScripts.issue,
-            keys: [.text(set), .text("\(set):\(network.isIPv4 ? "4" : "6"):\(String(network.bits, radix: 16))")],
+            keys: keys,
             arguments: [
                 .text(challenge), .number(Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)),
+                .text("\(network.isIPv4 ? "4" : "6"):\(String(network.bits, radix: 16))"),
                 .number(Self.mostOfNetwork), .number(Self.mostOfApp),
             ]
         )
@@ -50,13 +51,14 @@ package final class ChallengeStore {
     package func take(_ challenge: String, app: RecordID, dialect: Dialect) async throws(StoreError) -> Bool {
         let reply = try await connection.evaluate(
             ChallengeScripts.take,
-            keys: [.text(try await key(app, dialect))],
+            keys: try await keys(app, dialect),
             arguments: [.text(challenge)]
         )
         return reply == .integer(1)
     }
 
-    private func key(_ app: RecordID, _ dialect: Dialect) async throws(StoreError) -> String {
-        "{\(app.rawValue)}:c:\(dialect.rawValue):\(try await connection.epoch())"
+    private func keys(_ app: RecordID, _ dialect: Dialect) async throws(StoreError) -> [RedisArgument] {
+        let set = "{\(app.rawValue)}:c:\(dialect.rawValue):\(try await connection.epoch())"
+        return [.text(set), .text("\(set):from"), .text("\(set):most")]
     }
 }

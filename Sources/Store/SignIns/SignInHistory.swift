@@ -61,10 +61,14 @@ package final class SignInHistory {
         }
     }
 
-    /// The days with any sign-in, newest first.
-    package func signIns(of app: RecordID, now: Int64) async throws(StoreError) -> [SignInDay] {
+    /// The days with any sign-in among the latest `count`, newest first.
+    package func signIns(
+        of app: RecordID,
+        now: Int64,
+        latest count: Int = SignInHistory.days
+    ) async throws(StoreError) -> [SignInDay] {
         var days: [SignInDay] = []
-        for back in 0..<Int64(Self.days) {
+        for back in 0..<Int64(min(max(count, 0), Self.days)) {
             let moment = now - back * 86_400_000
             let reply = try await connection.call(["HGETALL", .text(Self.day(app, moment))])
             guard let elements = reply.elements else { throw .malformed("the sign-ins of a day") }

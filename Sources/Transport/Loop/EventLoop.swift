@@ -3,6 +3,7 @@
 
 import CLinux
 import Glibc
+package import Telemetry
 
 /// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
 ///
@@ -14,6 +15,8 @@ package final class EventLoop {
     package private(set) var now: MonotonicInstant
     /// While it is set, streams count as congested from their low-water mark on.
     package var isMemoryShort = false
+    /// Where the time of every turn is counted, from its events to its last flush.
+    package var turnTimes: Histogram?
     let executor: LoopExecutor
     let timers = TimerWheel()
 
@@ -156,6 +159,9 @@ package final class EventLoop {
         executor.runJobs(limit: Self.jobsPerTurn)
         if !enlisted.isEmpty { flush() }
         if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
+        if let turnTimes {
+            turnTimes.record(nanoseconds: MonotonicInstant.readClock().nanoseconds &- now.nanoseconds)
+        }
     }
 
     private var waitMilliseconds: CInt {

@@ -110,7 +110,7 @@ enum SignInCommands {
         Command(
             words: ["sign-ins"],
             summary: "count the sign-ins of 30 days by method",
-            options: [.app] + Option.remote,
+            options: [.app, Option(name: "--days", value: "N", help: "only the latest, 1 to 30")] + Option.remote,
             run: signIns
         ),
         Command(
@@ -122,14 +122,15 @@ enum SignInCommands {
     ]
 
     @Sendable private static func signIns(_ invocation: Invocation) throws(CommandFailure) {
-        let target = "/apps/\(try invocation.app().asPathSegment)/sign-ins"
+        let days = try invocation.integer("--days", in: 1...30) ?? 30
+        let target = "/apps/\(try invocation.app().asPathSegment)/sign-ins?days=\(days)"
         Output.show(try RemoteGateway(for: invocation).call("GET", target), for: invocation) { answer in
             let rows = answer.items("days").map { day in
                 let counts = ["secret", "ios", "android", "debug", "web", "failed"]
                     .map { "\($0) \(day[$0]?.integer ?? 0)" }
                 return (day.text("date"), counts.joined(separator: ", "))
             }
-            return rows.isEmpty ? "no sign-ins in 30 days\n" : HelpText.columns(rows)
+            return rows.isEmpty ? "no sign-ins in \(days) days\n" : HelpText.columns(rows)
         }
     }
 

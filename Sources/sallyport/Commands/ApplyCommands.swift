@@ -11,7 +11,7 @@ enum ApplyCommands {
             words: ["apply"],
             summary: "bring organizations and apps to the state of a file",
             options: [
-                Option(name: "--file", value: "F", help: "the tenants' file; -f for short", isRequired: true),
+                Option(name: "--file", value: "F", help: "the tenants' file; -f for short; else \(ProjectFile.name)"),
                 Option(name: "--dry-run", help: "print the differences, change nothing"),
                 Option(name: "--prune", help: "disable what the file does not name"),
             ] + Option.remote,
@@ -21,7 +21,7 @@ enum ApplyCommands {
     ]
 
     @Sendable private static func apply(_ invocation: Invocation) throws(CommandFailure) {
-        let path = invocation["--file"] ?? ""
+        let path = invocation["--file"] ?? ProjectFile.name
         let text: String
         switch Files.read(path) {
         case .success(let bytes): text = String(decoding: bytes, as: UTF8.self)

@@ -8,6 +8,8 @@ enum CommandTable {
         + DomainCommands.all + KeyCommands.all + NativeCommands.all + PolicyCommands.all + ApplyCommands.all
         + TokenCommands.all + SecretCommands.all + KeyringCommands.all + AdminTokenCommands.all + IssuerCommands.all
         + TrustCommands.all
-        + LabCommands.all + LabTrustCommands.all + PlayKeyCommands.all + VouchCommands.all
+        + LabCommands.all + LabTrustCommands.all + IdentityCommands.all + PlayKeyCommands.all
+        + VouchCommands.all
         + DebugTokenCommands.all + DeviceCommands.all + SignInCommands.all
+        + MCPCommands.all
 }

@@ -47,7 +47,41 @@ enum NativeCommands {
             run: removeAndroid
         ),
         Command(words: ["native", "list"], summary: "list builds", options: [.app] + Option.remote, run: list),
+        Command(
+            words: ["native", "detect"],
+            summary: "find what to register in a project's files; asks no gateway",
+            options: [
+                Option(name: "--project", value: "DIR", help: "the project's folder; the present one when not given"),
+                .json,
+            ],
+            notes: """
+                Looks in app.json, in Xcode projects and in android/app/build.gradle. Fingerprints are in no file of a
+                project: Play Console shows them (App integrity), for a keystore of yours keytool does.
+                """,
+            run: detect
+        ),
     ]
+
+    @Sendable private static func detect(_ invocation: Invocation) throws(CommandFailure) {
+        let directory = invocation["--project"] ?? "."
+        let found = ProjectScan(directory)
+        guard !found.builds.isEmpty else {
+            throw CommandFailure(
+                exit: .refused,
+                code: "nothing_found",
+                message: "\(directory) has no build that could be registered",
+                details: ["looked in: \(ProjectScan.places.joined(separator: ", "))"],
+                nextSteps: ["sallyport native detect --project DIR"]
+            )
+        }
+        Output.show(found.json, for: invocation) { _ in
+            let rows = found.builds.map {
+                [$0.platform.rawValue, $0.name, $0.team.map { "team \($0)" } ?? "-", $0.file]
+            }
+            return Output.table(["PLATFORM", "BUILD", "SIGNED BY", "FOUND IN"], rows, empty: "")
+                + "\nregister:\n" + found.builds.map { "  \($0.command)\n" }.joined()
+        }
+    }
 
     @Sendable private static func addIOS(_ invocation: Invocation) throws(CommandFailure) {
         let body = JSONValue.members([

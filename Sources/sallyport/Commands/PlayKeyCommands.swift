@@ -85,7 +85,7 @@ enum PlayKeyCommands {
     }
 
     /// The text of a file without the line end that editors add.
-    private static func text(_ path: String) throws(CommandFailure) -> String {
+    static func text(_ path: String) throws(CommandFailure) -> String {
         do {
             var text = String(decoding: try SmallFile.read(path), as: UTF8.self)
             while text.last?.isNewline == true { text.removeLast() }

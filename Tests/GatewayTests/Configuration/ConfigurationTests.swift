@@ -151,6 +151,8 @@ import Testing
         ("credentials: [origin, api_key]", "credentials: [persons]", "one of origin"),
         ("version: 1\n", "version: 1\ntokens: { algorithm: RS256 }\n", "ES256, EdDSA"),
         ("version: 1\n", "version: 1\ntokens: { hand_off: 301s }\n", "a duration"),
+        ("version: 1\n", "version: 1\ntokens: { app_life: 4s }\n", "a duration"),
+        ("version: 1\n", "version: 1\ntokens: { app_life: 3601s }\n", "a duration"),
         ("version: 1\n", "version: 1\ntokens: { leeway: 6m }\n", "a duration"),
         ("api_key] }", "api_key], min_trust: degraded }", "no effect"),
         ("organizations: [acme]", "organizations: every", "any, or a list"),

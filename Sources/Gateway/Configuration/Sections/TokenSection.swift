@@ -15,6 +15,13 @@ enum TokenSection {
         .standard(.es256),
         "What signing keys are made for at the next `keyring rotate`. `Sallyport-Identity` is ES256 always."
     )
+    // An hour is what dialect `appengine` promises (APP-064); a page or a build that nobody trusts may get less.
+    static let appLife = Setting(
+        "app_life",
+        .duration(.seconds(5)...(.seconds(3600))),
+        .standard(.seconds(3600)),
+        "Life of the token that an app gets when it signs in; `expiresIn` tells it."
+    )
     // Short, since an upstream cannot ask whether it was revoked; two minutes bear a slow clock.
     static let handOff = Setting(
         "hand_off",
@@ -32,17 +39,21 @@ enum TokenSection {
 
     static let schema = SectionSchema(
         "tokens",
-        [issuer.row, algorithm.row, handOff.row, leeway.row]
+        [issuer.row, algorithm.row, appLife.row, handOff.row, leeway.row]
     )
 
     static let kind = ValueKind<TokenSettings>.section(schema) { section in
         let issuer = section.value(issuer)
         let algorithm = section.value(algorithm)
+        let appLife = section.value(appLife)
         let handOff = section.value(handOff)
-        guard let leeway = section.value(leeway), let issuer, let algorithm, let handOff else { return nil }
+        guard let leeway = section.value(leeway), let issuer, let algorithm, let appLife, let handOff else {
+            return nil
+        }
         return TokenSettings(
             issuer: issuer,
             algorithm: algorithm,
+            appLife: appLife,
             handOff: handOff,
             leeway: leeway
         )
