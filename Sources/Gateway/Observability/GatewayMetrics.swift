@@ -188,7 +188,8 @@ package enum GatewayMetrics {
 
     /// In the order of the exposition.
     package static let all: [Metric] = [
-        requests, requestDuration, upstreamDuration, loopTurns, inFlight, receivedBytes, sentBytes, appRequests, decisions,
+        requests, requestDuration, upstreamDuration, loopTurns,
+        inFlight, receivedBytes, sentBytes, appRequests, decisions,
         rateLimit,
         originRefusals, openConnections, connections, tlsHandshakes, parseErrors, http2Streams, http2Resets,
         protocolRequests,

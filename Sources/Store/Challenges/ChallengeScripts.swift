@@ -53,7 +53,9 @@ enum ChallengeScripts {
             """
     )
 
-    /// Takes a challenge: 1 once, for one caller, before it expires. ARGV: challenge.
+    /// Takes a challenge: 1 once, for one caller, before it expires.
+    ///
+    /// ARGV: challenge.
     static let take = RedisScript(
         forget + """
             local expiry = forget(ARGV[1])
