@@ -1,123 +1,205 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Every artefact of one app, organization or dialect, used in every other place: none is let in."""
+import collections
+import itertools
+import json
+
 import pytest
 
 import devices
-import gateway as binary
+from dialects import DIALECTS, Tenant, make_gateway
 from rows import note
-from signins import Client, authorities, backend  # noqa: F401 (fixtures)
-from test_appengine import Client as EngineClient
+from signins import authorities, backend  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(scope="module")
-def one(site, backend, authorities, tmp_path_factory):
-    trust = authorities.bundle(tmp_path_factory.mktemp("trust"))
-    organizations = {"organizations": ["acme", "globex"]}
-    sign_in = {"verify": "/v1/auth/verify-code", "refresh": "/v1/auth/refresh", "tokens": "opaque"}
-    engine = organizations | {"credentials": ["app_token", "web_token", "server_token", "debug_token", "api_key"]}
-    routes = [
-        {"name": "api", "match": {"path": "/v1/"}, "upstream": "api", "dialect": "offlineid", "sign_in": sign_in,
-         "access": organizations | {"credentials": ["api_key", "session_token", "app_token", "web_token", "server_token", "debug_token"]}},
-        {"name": "guest", "match": {"path": "/profile/guest/"}, "upstream": "api", "dialect": "appengine", "sign_in": {"guest": "/profile/guest/auth"}, "access": engine},
-        {"name": "any", "match": {"path": "/any/"}, "upstream": "api", "dialect": "appengine", "access": engine},
-    ]
-    made = binary.Gateway(site, routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % backend.port]}}, trust={"directory": str(trust)})
-    for listener in made.configuration["listeners"]:
-        listener["serves"] = ["offlineid", "appengine"]
-    made.write()
+def one(site, backend, authorities, tmp_path_factory):  # noqa: F811
+    made = make_gateway(site, backend, authorities, tmp_path_factory.mktemp("trust"), ("acme", "globex"))
     made.start()
+    for organization in ("acme", "globex"):
+        made.create_organization(organization)
+    # So many refusals from one address would be answered 429 before anybody judges them.
+    addresses, wire = itertools.cycle("127.0.3.%d" % n for n in range(1, 200)), made.wire
+    made.wire = lambda tls=False, **options: wire(tls, **{"source": next(addresses), **options})
     yield made
     made.remove()
 
 
-class Tenant:
-    """One app with both faces and the same registered builds as every other, and what it holds."""
+class Holder(Tenant):
+    """An app and all that it holds: phones, tokens, keys, a debug device, a policy."""
 
     def __init__(self, one, authorities, organization, number):
-        made = one.admin("POST", "/apps", {"name": "app-%d" % number, "organization": organization, "dialects": ["offlineid", "appengine"]})
-        self.id, self.organization = made["app_id"], organization
-        self.offline = Client(one, self.id)
-        self.engine = EngineClient(one, self.id, made["username"], made["record_id"], organization)
-        decryption, verification = authorities.play_keys
-        one.admin("PUT", "/apps/%s/identity" % self.id, {
-            "ios": {"teamId": "ABCDE12345", "bundleId": "com.example.fieldapp"}, "allowDebugTokens": True,
-            "android": {"packageName": "com.example.fieldapp", "certificateSha256": ["11" * 32], "decryptionKey": decryption, "verificationKey": verification},
-            "web": {"allowedDomains": ["shop-%d.example.com" % number]}})
-        one.admin("PUT", "/apps/%s/check" % self.id, {"mode": "monitor"})
-        self.android = devices.Android(authorities)
-        self.phones = {"offlineid": devices.IPhone(authorities), "appengine": devices.IPhone(authorities)}
+        super().__init__(one, authorities, organization, domain="shop-%d.example.com" % number)
+        self.debug_device, self.is_strict = "dev_debug_%d" % number, number % 2 == 1
+        self.phones = {dialect: devices.IPhone(authorities) for dialect in DIALECTS}
         assert self.offline.register(self.phones["offlineid"]).status == 200
         assert self.engine.ios_first(self.phones["appengine"]).status == 200
+        assert verdict(self.vouch.iphone(self.phones["vouch"], first=True)) == "pass"
         self.key = one.admin("POST", "/apps/%s/api-keys" % self.id, {"name": "k"})["key"]
         self.secret = one.admin("POST", "/apps/%s/secret/rotate" % self.id, {})["secret"]
         self.debug = one.admin("POST", "/apps/%s/debug-tokens" % self.id, {"name": "d"})["token"]
+        assert self.vouch.admin("POST", "debug-devices", body={"device_id": self.debug_device}).status == 201
+        if self.is_strict:
+            self.cli("policy", "set", "degraded=refuse")
         session = self.offline.verify(self.offline.android(self.android)).json()["data"]
         self.bearers = {
             ("offlineid", "session"): session["token"], ("offlineid", "refresh"): session["refresh_token"],
             ("appengine", "app_token"): self.engine.ios(self.phones["appengine"]).json()["token"],
-            ("appengine", "web_token"): self.engine.web("shop-%d.example.com" % number).json()["token"],
+            ("appengine", "web_token"): self.engine.web(self.domain).json()["token"],
             ("appengine", "server_token"): self.engine.key(self.secret).json()["token"],
             ("appengine", "debug_token"): self.engine.attest("debug", debugToken=self.debug).json()["token"],
+            ("vouch", "run_token"): json.loads(self.vouch.android(self.android).body)["run_token"],
+            ("vouch", "debug run_token"): json.loads(self.vouch.attest("pk_test", self.debug_device).body)["run_token"],
         }
 
     def challenge(self, dialect):
-        return self.offline.challenge() if dialect == "offlineid" else self.engine.nonce()
+        return {"offlineid": self.offline.challenge, "appengine": self.engine.nonce, "vouch": self.vouch.nonce}[dialect]()
+
+
+def verdict(answer):
+    return json.loads(answer.body).get("verdict")
+
+
+def is_let_in(answer):
+    """Whether an answer admits: of vouch a token or an active one, elsewhere any success."""
+    if answer.status >= 400:
+        return False
+    body = json.loads(answer.body) if answer.body else {}
+    if "verdict" in body:
+        return body["run_token"] is not None
+    return body.get("active", True)
 
 
 def uses(here, dialect, there, other):
     """Every artefact of `there` in dialect `other`, used at `here` in `dialect`: (what, answer)."""
-    offline, engine = here.offline, here.engine
-    bearers = {name: token for (made, name), token in there.bearers.items() if made == other}
-    phone, foreign = here.phones[dialect], there.phones[other]
+    yield from {"offlineid": uses_offline, "appengine": uses_engine, "vouch": uses_vouch}[dialect](here, there, other)
+
+
+def bearers(there, other):
+    return [(name, token) for (made, name), token in there.bearers.items() if made == other]
+
+
+def keys(there, other):
+    """The keys that `there` has in a dialect."""
+    return [(name, there.vouch.keys[name]) for name in ("pk_live", "pk_test", "sk_live", "sk_test")] if other == "vouch" else [("API key", there.key)]
+
+
+def uses_offline(here, there, other):
+    offline, foreign = here.offline, there.phones[other]
     challenge = there.challenge(other)
-    if dialect == "offlineid":
-        yield "challenge", offline.verify(offline.ios(phone, challenge))
-        yield "chain over its challenge", offline.verify(offline.android(here.android, challenge))
-        yield "iOS key", offline.verify(offline.ios(foreign))
-        if other == "offlineid":
-            made = there.offline.android(there.android)
-            yield "whole proof", offline.verify(made)
-            yield "proof under a challenge of ours", offline.verify(made | {"challenge": offline.challenge()})
-            made = there.offline.ios(foreign)
-            yield "whole assertion", offline.verify(made)
-        for name, token in bearers.items():
-            yield "bearer " + name, offline.get(fields={"Authorization": "Bearer " + token})
-            yield "renewal by " + name, offline.post("/v1/auth/refresh", {"refresh_token": token})
-    else:
-        yield "nonce", engine.ios(phone, challenge)
-        yield "Play token over its nonce", engine.android(here.android, challenge)
-        yield "iOS key", engine.ios(foreign)
-        nonce = there.challenge(other)
-        yield "Play token of its nonce", engine.attest("android", integrityToken=there.android.play_token(nonce))
-        for name, token in bearers.items():
-            yield "bearer " + name, engine.get(token, fields={"appId": engine.name})
-            yield "guest by " + name, engine.guest(token, fields={"appId": engine.name})
-            yield "debug token " + name, engine.attest("debug", debugToken=token)
+    yield "challenge", offline.verify(offline.ios(here.phones["offlineid"], challenge))
+    yield "chain over its challenge", offline.verify(offline.android(here.android, challenge))
+    yield "iOS key", offline.verify(offline.ios(foreign))
+    if other == "offlineid":
+        made = there.offline.android(there.android)
+        yield "whole proof", offline.verify(made)
+        yield "proof under a challenge of ours", offline.verify(made | {"challenge": offline.challenge()})
+        yield "whole assertion", offline.verify(there.offline.ios(foreign))
+    for name, token in bearers(there, other):
+        yield "bearer " + name, offline.get(fields={"Authorization": "Bearer " + token})
+        yield "renewal by " + name, offline.post("/v1/auth/refresh", {"refresh_token": token})
+    if here is not there or other == "vouch":
+        for name, key in keys(there, other):
+            yield name, offline.get(fields={"X-Api-Key": key})
+            yield name + " as bearer", offline.get(fields={"Authorization": "Bearer " + key})
+
+
+def uses_engine(here, there, other):
+    engine, foreign = here.engine, there.phones[other]
+    challenge = there.challenge(other)
+    yield "nonce", engine.ios(here.phones["appengine"], challenge)
+    yield "Play token over its nonce", engine.android(here.android, challenge)
+    yield "iOS key", engine.ios(foreign)
+    nonce = there.challenge(other)
+    yield "Play token of its nonce", engine.attest("android", integrityToken=there.android.play_token(nonce))
+    for name, token in bearers(there, other):
+        yield "bearer " + name, engine.get(token, fields={"appId": engine.name})
+        yield "guest by " + name, engine.guest(token, fields={"appId": engine.name})
+        yield "debug token " + name, engine.attest("debug", debugToken=token)
+    if here is not there or other == "vouch":
+        for name, key in keys(there, other):
+            yield name, engine.get(fields={"X-Api-Key": key, "appId": engine.name})
+            yield name + " as secret", engine.key(key)
     if here is not there:
-        yield "API key", offline.get(fields={"X-Api-Key": there.key}) if dialect == "offlineid" else engine.get(fields={"X-Api-Key": there.key, "appId": engine.name})
         yield "secret", engine.key(there.secret)
         yield "debug token", engine.attest("debug", debugToken=there.debug)
+        yield "page of its domain", engine.web(there.domain, {"Origin": "https://" + there.domain})
 
 
-def test_nothing_counts_in_another_place(one, authorities):
-    for organization in ("acme", "globex"):
-        one.create_organization(organization)
-    tenants = [Tenant(one, authorities, organization, number) for number, organization in enumerate(["acme", "acme", "globex", "globex"])]
-    total, admitted = 0, []
-    for here in tenants:
-        for dialect in ("offlineid", "appengine"):
-            for there in tenants:
-                for other in ("offlineid", "appengine"):
-                    if here is there and dialect == other:
-                        continue
-                    for what, answer in uses(here, dialect, there, other):
-                        total += 1
-                        if answer.status < 400:
-                            admitted.append((what, here.id, dialect, there.id, other, answer.status))
-                        assert answer.status in (400, 401, 403, 404) or answer.status < 400, (what, answer)
-    note("cross product of %d uses" % total, [], admitted)
-    for here in tenants:  # and each still counts at home
-        note("at home", (200, 200, 200), (
+def uses_vouch(here, there, other):
+    vouch, foreign = here.vouch, there.phones[other]
+    for key in ("pk_live", "pk_test"):
+        nonce = there.challenge(other)
+        yield "nonce " + key, vouch.attest(key, nonce=nonce, token=here.android.play_token(nonce))
+        nonce = there.challenge(other)
+        yield "nonce, iOS " + key, vouch.iphone(here.phones["vouch"], key, nonce=nonce)
+        yield "iOS key " + key, vouch.iphone(foreign, key)
+        nonce = there.challenge(other)
+        yield "Play token of its nonce " + key, vouch.attest(key, token=there.android.play_token(nonce))
+        if here is not there:
+            yield "debug device " + key, vouch.attest(key, there.debug_device)
+    for name, token in bearers(there, other):
+        # A run token names its own app; here it comes with the name of this one.
+        yield "bearer " + name, vouch.order(token, there.debug_device if "debug" in name else "dev_abc", app=here.id)
+        for key in ("sk_live", "sk_test"):
+            yield "verify %s %s" % (name, key), vouch.verify(token, key, there.debug_device if "debug" in name else "dev_abc")
+    for name, key in keys(there, other):
+        if here is not there or other != "vouch":
+            # Keys name their app: they are used on paths of another.
+            yield name + " of the administration", vouch.admin("GET", "devices", key)
+            yield name + " verifies", vouch.verify(here.bearers["vouch", "run_token"], key)
+            yield name + " revokes", vouch.admin("POST", "devices/dev_abc/revoke", key)
+            yield name + " adds a debug device", vouch.admin("POST", "debug-devices", key, {"device_id": "dev_stolen"})
+        if other != "vouch":
+            yield name + " asks for a nonce", vouch.call("POST", "/v1/sdk/attest/nonce", key, {})
+    if here is not there and here.is_strict and not there.is_strict:
+        yield "policy", vouch.attest(unavailable="no_play_services")
+
+
+def uses_of_kinds(here):
+    """Test and live of one app: what one kind made is nothing to the other."""
+    vouch = here.vouch
+    nonce = vouch.nonce("pk_test")
+    yield "test nonce, live key", vouch.attest("pk_live", nonce=nonce, token=here.android.play_token(nonce))
+    nonce = vouch.nonce("pk_live")
+    yield "live nonce, test key", vouch.attest("pk_test", nonce=nonce, token=here.android.play_token(nonce))
+    yield "debug device, live key", vouch.attest("pk_live", here.debug_device)
+    yield "live token, test key", vouch.verify(here.bearers["vouch", "run_token"], "sk_test")
+    yield "test token, live key", vouch.verify(here.bearers["vouch", "debug run_token"], "sk_live", here.debug_device)
+    yield "token of another device", vouch.verify(here.bearers["vouch", "run_token"], device="dev_other")
+    yield "token of another platform", vouch.verify(here.bearers["vouch", "run_token"], platform="ios")
+    for key in ("pk_live", "pk_test"):
+        yield "SDK key administers", vouch.admin("GET", "devices", key)
+    for key in ("sk_live", "sk_test"):
+        yield "management key attests", vouch.call("POST", "/v1/sdk/attest/nonce", key, {})
+
+
+def test_nothing_counts_in_another_place(one, authorities):  # noqa: F811
+    holders = [Holder(one, authorities, organization, number) for number, organization in enumerate(["acme", "acme", "globex", "globex"])]
+    trials, admitted = collections.Counter(), []
+
+    def take(place, made):
+        for what, answer in made:
+            trials[place[1]] += 1
+            assert answer.status in (200, 400, 401, 403, 404), (what, answer)
+            if is_let_in(answer):
+                admitted.append((what, *place, answer.status, answer.body[:200]))
+
+    for here in holders:
+        for dialect in DIALECTS:
+            for there in holders:
+                for other in DIALECTS:
+                    if here is not there or dialect != other:
+                        take((here.id, dialect, there.id, other), uses(here, dialect, there, other))
+        take((here.id, "vouch", here.id, "kinds"), uses_of_kinds(here))
+    print("cross product: %d trials %s, %d admissions" % (trials.total(), dict(trials), len(admitted)))
+    note("cross product of %d uses" % trials.total(), [], admitted)
+    for here in holders:  # and each still counts at home
+        run_token = here.bearers["vouch", "run_token"]
+        note("at home", (200, 200, 200, "pass", 200, True, "pass"), (
             here.offline.verify(here.offline.ios(here.phones["offlineid"])).status, here.engine.ios(here.phones["appengine"]).status,
-            here.offline.get(fields={"Authorization": "Bearer " + here.bearers["offlineid", "session"]}).status))
+            here.offline.get(fields={"Authorization": "Bearer " + here.bearers["offlineid", "session"]}).status,
+            verdict(here.vouch.iphone(here.phones["vouch"])), here.vouch.order(run_token).status, json.loads(here.vouch.verify(run_token).body)["active"],
+            verdict(here.vouch.attest("pk_test", here.debug_device))))
+        note("its policy", here.is_strict, json.loads(here.vouch.attest(unavailable="no_play_services").body)["run_token"] is None)

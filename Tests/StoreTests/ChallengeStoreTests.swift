@@ -53,6 +53,7 @@ import Transport
         try await issue("c", in: store)
         #expect(try await !store.take("c", app: other, dialect: .offlineid))
         #expect(try await !store.take("c", app: app, dialect: .appengine))
+        #expect(try await !store.take("c", app: app, dialect: .offlineid, isTest: true))
         #expect(try await !store.take("d", app: app, dialect: .offlineid))
         #expect(try await store.take("c", app: app, dialect: .offlineid))
         connection.close()

@@ -32,6 +32,7 @@ final class SignInService {
     func challenge(
         for app: App,
         in dialect: Dialect,
+        isTest: Bool = false,
         network: ClientNetwork,
         bytes: Int,
         lifetime: Duration
@@ -47,6 +48,7 @@ final class SignInService {
                 text,
                 app: app.recordID,
                 dialect: dialect,
+                isTest: isTest,
                 network: network,
                 lifetime: lifetime
             )
@@ -57,11 +59,16 @@ final class SignInService {
     }
 
     /// Spends a challenge: true for exactly one presentation of one that is good.
-    func take(_ challenge: String, for app: App, in dialect: Dialect) async throws(SignInFailure) -> Bool {
+    func take(
+        _ challenge: String,
+        for app: App,
+        in dialect: Dialect,
+        isTest: Bool = false
+    ) async throws(SignInFailure) -> Bool {
         // What cannot be one of ours costs no call.
         guard (16...64).contains(challenge.utf8.count), challenge.utf8.allSatisfy(Self.isURLSafe) else { return false }
         do {
-            return try await challenges.take(challenge, app: app.recordID, dialect: dialect)
+            return try await challenges.take(challenge, app: app.recordID, dialect: dialect, isTest: isTest)
         } catch {
             throw .away
         }

@@ -8,7 +8,7 @@ package import Transport
 /// Challenges that were handed out and not yet used.
 ///
 /// Isolated to the Reactor.
-/// A challenge belongs to one app and one dialect and is spent by any presentation (SAL-001 to 003). Behind an external
+/// A challenge belongs to one app, one dialect and one kind (live or test), and is spent by any presentation (SAL-001 to 003). Behind an external
 /// Redis the keys hold the epoch: a replica that takes over may not know of a take, so what was issued before it counts
 /// no longer.
 @Reactor
@@ -29,10 +29,11 @@ package final class ChallengeStore {
         _ challenge: String,
         app: RecordID,
         dialect: Dialect,
+        isTest: Bool = false,
         network: ClientNetwork,
         lifetime: Duration
     ) async throws(StoreError) -> Int64 {
-        let keys = try await keys(app, dialect)
+        let keys = try await keys(app, dialect, isTest)
         let (seconds, attoseconds) = lifetime.components
         let reply = try await connection.evaluate(
             ChallengeScripts.issue,
@@ -48,17 +49,27 @@ package final class ChallengeStore {
     }
 
     /// Spends `challenge`: true for exactly one caller, and only before it expires.
-    package func take(_ challenge: String, app: RecordID, dialect: Dialect) async throws(StoreError) -> Bool {
+    package func take(
+        _ challenge: String,
+        app: RecordID,
+        dialect: Dialect,
+        isTest: Bool = false
+    ) async throws(StoreError) -> Bool {
         let reply = try await connection.evaluate(
             ChallengeScripts.take,
-            keys: try await keys(app, dialect),
+            keys: try await keys(app, dialect, isTest),
             arguments: [.text(challenge)]
         )
         return reply == .integer(1)
     }
 
-    private func keys(_ app: RecordID, _ dialect: Dialect) async throws(StoreError) -> [RedisArgument] {
-        let set = "{\(app.rawValue)}:c:\(dialect.rawValue):\(try await connection.epoch())"
+    private func keys(
+        _ app: RecordID,
+        _ dialect: Dialect,
+        _ isTest: Bool
+    ) async throws(StoreError) -> [RedisArgument] {
+        let kind = dialect.rawValue + (isTest ? "-test" : "")
+        let set = "{\(app.rawValue)}:c:\(kind):\(try await connection.epoch())"
         return [.text(set), .text("\(set):from"), .text("\(set):most")]
     }
 }

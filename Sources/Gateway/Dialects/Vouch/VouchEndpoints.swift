@@ -45,6 +45,7 @@ enum VouchEndpoints {
             let (text, expiresAt) = try await worker.signIn.challenge(
                 for: caller.app,
                 in: .vouch,
+                isTest: !caller.isLive,
                 network: request.client.network,
                 bytes: nonceBytes,
                 lifetime: .seconds(caller.app.record.vouchSettings.nonceLife)

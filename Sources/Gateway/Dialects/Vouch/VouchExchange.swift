@@ -38,7 +38,7 @@ struct VouchExchange {
     /// Runs the exchange; what cannot be judged because the store is away is thrown.
     func run() async throws(SignInFailure) -> LocalOutcome {
         if form.proof == nil, form.unavailable == nil, let fault = withoutProof() { return fault }
-        guard try await worker.signIn.take(form.nonce, for: app, in: .vouch) else {
+        guard try await worker.signIn.take(form.nonce, for: app, in: .vouch, isTest: !isLive) else {
             return try await conclude(
                 Finding(verdict: VouchVerdict([.nonceMismatch], source: .none, tokenTrust: .degraded))
             )
