@@ -14,7 +14,7 @@ BUNDLE, TEAM, FINGERPRINT = "com.example.fieldapp", "ABCDE12345", "11" * 32
 
 
 def make_gateway(site, backend, authorities, directory, organizations=("acme",), **options):
-    """Routes: `/v1/` of offlineid, `/profile/guest/` and `/any/` of appengine, `/orders/` of vouch; not started."""
+    """Routes: `/v1/` of offlineid, `/profile/guest/` and `/any/` of appengine, `/orders/ORG/` of vouch; not started."""
     trust = authorities.bundle(directory)
     named = {"organizations": list(organizations)}
     sign_in = {"send_code": "/v1/auth/send-code", "verify": "/v1/auth/verify-code", "guest": "/v1/auth/guest", "refresh": "/v1/auth/refresh", "tokens": "opaque"}
@@ -25,8 +25,9 @@ def make_gateway(site, backend, authorities, directory, organizations=("acme",),
          "access": named | {"credentials": ["api_key", "session_token", *tokens]}},
         {"name": "guest", "match": {"path": "/profile/guest/"}, "upstream": "api", "dialect": "appengine", "sign_in": {"guest": "/profile/guest/auth"}, "access": engine},
         {"name": "any", "match": {"path": "/any/"}, "upstream": "api", "dialect": "appengine", "access": engine},
-        {"name": "orders", "match": {"path": "/orders/"}, "upstream": "api", "dialect": "vouch", "access": named | {"credentials": ["run_token"]}},
     ]
+    routes += [{"name": "orders-" + name, "match": {"path": "/orders/%s/" % name}, "upstream": "api", "dialect": "vouch",
+                "access": {"organizations": [name], "credentials": ["run_token"]}} for name in organizations]
     made = binary.Gateway(site, routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % backend.port]}}, trust={"directory": str(trust)}, **options)
     for listener in made.configuration["listeners"]:
         listener["serves"] = list(DIALECTS)
@@ -39,7 +40,7 @@ class Vouch(VouchClient):
 
     def order(self, token, device="dev_abc", version="1.4.2", platform="android", app=None):
         named = {"X-Device-Id": device, "X-App-Version": version, "X-App-Platform": platform} | ({"X-App-Id": app} if app else {})
-        return self.gateway.get("/orders/x", [("Authorization", "Bearer " + token), *named.items()])
+        return self.gateway.get("/orders/%s/x" % self.app.organization, [("Authorization", "Bearer " + token), *named.items()])
 
     def verify(self, token, key="sk_live", device="dev_abc", platform="android", app=None):
         return self.admin("POST", "run-tokens/verify", key, {"run_token": token, "device_id": device, "app_version": "1.4.2", "platform": platform}, app)

@@ -267,9 +267,9 @@ def test_a_nonce_counts_once_and_for_its_app_and_kind(client, make_client, phone
     row("another app's nonce", other.attest(nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "fail", "source": "none", "run_token": None, **reasons("nonce_mismatch")})
     row("its own app's", client.attest(nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "pass"})
     for made, used in (("pk_test", "pk_live"), ("pk_live", "pk_test")):
-        nonce = client.nonce(made)
-        row("a nonce of %s for %s" % (made, used), client.attest(used, nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "fail", "run_token": None, **reasons("nonce_mismatch")})
-        row("its own kind", client.attest(made, nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "pass"})
+        nonce = other.nonce(made)
+        row("a nonce of %s for %s" % (made, used), other.attest(used, nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "fail", "run_token": None, **reasons("nonce_mismatch")})
+        row("its own kind", other.attest(made, nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "pass"})
     nonce = client.nonce()
     row("a failed proof spends it", client.attest(nonce=nonce, token=phone.play_token(client.nonce())), 200, {"verdict": "fail"})
     row("spent", client.attest(nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "fail", **reasons("nonce_mismatch")})

@@ -76,12 +76,21 @@ export class Widget {
     this.socket = socket;
     socket.onopen = () => this.onstate("online");
     socket.onmessage = (event) => this.onmessage(event.data);
-    socket.onclose = (event) => {
-      this.socket = null;
-      this.lastClose = event.code;
-      this.onstate("offline");
-      if (event.code === 4401) this.onfault("This app is not signed in any more.");
-    };
+    socket.onclose = (event) => this.closed(event.code);
+  }
+
+  /// 4401 says that the socket's token is over: it has ended, and a new one opens the next socket, or the app was revoked.
+  async closed(code) {
+    this.socket = null;
+    this.lastClose = code;
+    this.onstate("offline");
+    if (code !== 4401) return;
+    this.token = null;
+    try {
+      await this.open();
+    } catch (fault) {
+      this.onfault(`This app is not signed in any more. ${fault.message}`);
+    }
   }
 
   send(text) {
