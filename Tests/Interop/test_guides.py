@@ -113,3 +113,10 @@ def test_every_command_of_the_guide(quickstart, name):
 def test_every_guide_is_listed():
     listed = set(re.findall(r"\[(\w+)\.md\]", (EXAMPLES / "README.md").read_text()))
     assert listed == set(GUIDES) == {page.stem for page in EXAMPLES.glob("*.md")} - {"README"}
+
+
+def test_every_binding_that_a_guide_names_is_whole():
+    """What a phone signs ends in the purpose; the lab's commands add it, so only a reader would notice."""
+    for page in EXAMPLES.glob("*.md"):
+        for rest in page.read_text().split("<challenge>.<App ID>")[1:]:
+            assert rest.startswith((".sign-in", ".register")), "%s: <challenge>.<App ID>%s" % (page.name, rest[:30])

@@ -20,6 +20,12 @@ import Transport
         #expect(Reactor.isCurrent)
     }
 
+    @Test @Reactor func `work has less of a processor than the loop`() async throws {
+        let own = getpriority(CInt(PRIO_PROCESS.rawValue), 0)
+        let background = await BlockingPool(threads: 1).run { getpriority(CInt(PRIO_PROCESS.rawValue), 0) }
+        #expect(background == min(19, own + 10))
+    }
+
     @Test @Reactor func `failures keep their type`() async throws {
         let pool = BlockingPool(threads: 1)
         await #expect(throws: SystemError(ENOENT)) {

@@ -22,13 +22,13 @@ extension AdminRoutes {
                         platform(
                             "web",
                             record.origins + record.domains.map { "domain \($0)" },
-                            "sallyport origins add ORIGIN",
+                            record.addsWebsite,
                             record
                         ),
                         platform(
                             "server",
                             record.keys.map { "key \($0.name)" },
-                            "sallyport keys create --name NAME",
+                            record.addsServer,
                             record
                         ),
                         platform(
@@ -69,5 +69,21 @@ extension AdminRoutes {
             ("active", .bool(until != nil)), ("until", .optional(until.map(text))), ("available", .bool(isAvailable)),
             ("command", isAvailable ? .string("sallyport dev-mode on --hours 24") : .null),
         ])
+    }
+}
+
+extension AppRecord {
+    /// The command that lets a website in, in the app's first dialect.
+    var addsWebsite: String {
+        dialects.first == .appengine ? "sallyport domains add DOMAIN" : "sallyport origins add ORIGIN"
+    }
+
+    /// The command that lets a server, or with `vouch` a build's SDK, in.
+    var addsServer: String {
+        switch dialects.first {
+        case .appengine: "sallyport secret rotate"
+        case .vouch: "sallyport keys create --kind sdk --name NAME"
+        case .offlineid, nil: "sallyport keys create --name NAME"
+        }
     }
 }

@@ -56,6 +56,9 @@ package final class BlockingPool: Sendable {
     }
 }
 
+/// About a tenth of the loop's share while both want the processor.
+private nonisolated let backgroundNiceness: CInt = 10
+
 private nonisolated func workerEntry(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument = unsafe argument else { return nil }
     let queue = unsafe Unmanaged<WorkQueue>.fromOpaque(argument).takeRetainedValue()
@@ -63,6 +66,8 @@ private nonisolated func workerEntry(_ argument: UnsafeMutableRawPointer?) -> Un
     var all = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+    // The loop comes first where both share a processor; on Linux this is of the calling thread alone.
+    _ = nice(backgroundNiceness)
     while let work = queue.pop() { work() }
     return nil
 }

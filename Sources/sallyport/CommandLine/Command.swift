@@ -50,7 +50,11 @@ struct Option: Sendable {
         return (isRequired ? written : "[\(written)]") + (mayRepeat ? "…" : "")
     }
 
-    static let app = Option(name: "--app", value: "APP", help: "the App ID, record id or username; else SALLYPORT_APP")
+    static let app = Option(
+        name: "--app",
+        value: "APP",
+        help: "the App ID, record id or username; else SALLYPORT_APP, else the one app of sallyport.json"
+    )
     static let json = Option(name: "--json", help: "print one JSON object", isCommon: true)
     static let config = Option(
         name: "--config",

@@ -24,7 +24,10 @@ struct Invocation: Sendable {
     func app() throws(CommandFailure) -> String {
         if let named = self["--app"] ?? environment["SALLYPORT_APP"], !named.isEmpty { return named }
         if let named = ProjectFile.app() { return named }
-        throw .usage("which app? give --app APP or set SALLYPORT_APP", seeHelpOf: command.name)
+        throw .usage(
+            "which app? give --app APP, set SALLYPORT_APP or name it in \(ProjectFile.name)",
+            seeHelpOf: command.name
+        )
     }
 
     /// A whole number within `range`.
