@@ -37,3 +37,13 @@ def test_another_app_has_room_of_its_own(one, authorities):  # noqa: F811
     challenge = quiet.offline.challenge()
     challenges.flood(one, flooded.id, authorities, 2_000, 2, waits=0.1)
     note("SAL-003 another app's", 200, quiet.offline.verify(quiet.offline.android(quiet.android, challenge)).status)
+
+
+def test_the_turns_of_the_loop_are_counted(one):
+    before = {n: v for n, v in one.metrics().items() if n.startswith("sallyport_loop_turn_seconds")}
+    for _ in range(50):
+        assert one.get("/nowhere").status in (401, 404)
+    after = {n: v for n, v in one.metrics().items() if n.startswith("sallyport_loop_turn_seconds")}
+    total = next(n for n in after if "_count" in n)
+    assert after[total] >= before[total] + 50
+    assert any('le="0.002"' in n for n in after)
