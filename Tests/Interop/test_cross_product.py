@@ -31,7 +31,7 @@ class Holder(Tenant):
 
     def __init__(self, one, authorities, organization, number):
         super().__init__(one, authorities, organization, domain="shop-%d.example.com" % number)
-        self.debug_device, self.is_strict = "dev_debug_%d" % number, number % 2 == 1
+        self.debug_device, self.own_device, self.is_strict = "dev_debug_%d" % number, "dev_own_%d" % number, number % 2 == 1
         self.phones = {dialect: devices.IPhone(authorities) for dialect in DIALECTS}
         assert self.offline.register(self.phones["offlineid"]).status == 200
         assert self.engine.ios_first(self.phones["appengine"]).status == 200
@@ -40,6 +40,10 @@ class Holder(Tenant):
         self.secret = one.admin("POST", "/apps/%s/secret/rotate" % self.id, {})["secret"]
         self.debug = one.admin("POST", "/apps/%s/debug-tokens" % self.id, {"name": "d"})["token"]
         assert self.vouch.admin("POST", "debug-devices", body={"device_id": self.debug_device}).status == 201
+        nonce = self.vouch.nonce()
+        self.remembered = self.android.play_token(nonce)
+        assert verdict(self.vouch.attest(device=self.own_device, nonce=nonce, token=self.remembered)) == "pass"
+        assert json.loads(self.vouch.attest(device=self.own_device, token=self.remembered).body)["from_cache"]
         if self.is_strict:
             self.cli("policy", "set", "degraded=refuse")
         session = self.offline.verify(self.offline.android(self.android)).json()["data"]
@@ -142,6 +146,10 @@ def uses_vouch(here, there, other, backend):  # noqa: F811
         yield "Play token of its nonce " + key, vouch.attest(key, token=there.android.play_token(nonce))
         if here is not there:
             yield "debug device " + key, vouch.attest(key, there.debug_device)
+    if here is not there and other == "vouch":
+        yield "its device is revoked", vouch.admin("POST", "devices/%s/revoke" % there.own_device)
+        yield "remembered verdict", vouch.attest(device=there.own_device, token=there.remembered)
+        yield "its debug device is removed", vouch.admin("DELETE", "debug-devices/" + there.debug_device)
     for name, token in bearers(there, other):
         answer = vouch.order(token, there.debug_device if "debug" in name else "dev_abc", app=here.id)
         if answer.status == 200 and here.organization == there.organization:
@@ -182,6 +190,14 @@ def uses_of_kinds(here):
         yield "management key attests", vouch.call("POST", "/v1/sdk/attest/nonce", key, {})
 
 
+def blocks(one, here, there):
+    """Whether an administrator of `here` can block the installs of `there`."""
+    for dialect, phone in there.phones.items():
+        with pytest.raises(AssertionError, match="404"):
+            one.admin("POST", "/apps/%s/devices/%s/block" % (here.id, phone.id.hex()), {})
+        yield dialect
+
+
 def test_nothing_counts_in_another_place(one, backend, authorities):  # noqa: F811
     holders = [Holder(one, authorities, organization, number) for number, organization in enumerate(["acme", "acme", "globex", "globex"])]
     trials, admitted = collections.Counter(), []
@@ -199,6 +215,8 @@ def test_nothing_counts_in_another_place(one, backend, authorities):  # noqa: F8
                 for other in DIALECTS:
                     if here is not there or dialect != other:
                         take((here.id, dialect, there.id, other), uses(here, dialect, there, other, backend))
+                if dialect == "appengine" and here is not there:
+                    trials["device records"] += len(list(blocks(one, here, there)))
         take((here.id, "vouch", here.id, "kinds"), uses_of_kinds(here))
     print("cross product: %d trials %s, %d admissions" % (trials.total(), dict(trials), len(admitted)))
     note("cross product of %d uses" % trials.total(), [], admitted)
