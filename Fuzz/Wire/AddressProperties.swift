@@ -39,6 +39,8 @@ package enum AddressProperties {
         require(form(of: normal, by: .normalise) == normal, "a normal form has another normal form")
         require(form(of: normal, by: .reject) == normal, "a normal form is not plain")
         require(normal.first == 0x2f, "a normal form does not begin at the root")
+        // What would end the request line ends the question too: the rest is another head.
+        guard !path.contains(where: { $0 <= 0x20 }) else { return }
         let request = Array("GET ".utf8) + path + Array("?x HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
         var parser = RequestParser()
         var head = RequestHead()

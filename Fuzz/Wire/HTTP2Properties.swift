@@ -46,6 +46,8 @@ package enum HTTP2Properties {
         var cuts = Cuts(of: bytes)
         let cut = SessionReading(role, bytes, pieces: cuts.pieces(of: bytes.count))
         require(whole == cut, "two ways of cutting frames differ:\n\(whole)\n\(cut)")
+        let slow = SessionReading(role, bytes, pieces: [0..<bytes.count], work: 1 + bytes.count % 200)
+        require(whole == slow, "a little at a time differs:\n\(whole)\n\(slow)")
     }
 
     /// Answers everything while it arrives, with bodies, trailers, resets and a shutdown in between.
@@ -120,16 +122,19 @@ struct SessionReading: Equatable, CustomStringConvertible {
     private var bodies: [Int32: [UInt8]] = [:]
     private var failure: HTTP2Failure?
 
-    init(_ role: HTTP2Session.Role, _ bytes: [UInt8], pieces: [Range<Int>]) {
+    init(_ role: HTTP2Session.Role, _ bytes: [UInt8], pieces: [Range<Int>], work: Int = .max) {
         guard let session = HTTP2Session(role) else { return }
         var streams: [HTTP2Stream] = []
         for piece in pieces {
-            do throws(HTTP2Failure) {
-                try session.receive(bytes.span.extracting(piece), now: 1)
-            } catch {
-                failure = error
+            var at = piece.lowerBound
+            while at < piece.upperBound, failure == nil {
+                do throws(HTTP2Failure) {
+                    at += try session.receive(bytes.span.extracting(at..<piece.upperBound), now: 1, work: work)
+                } catch {
+                    failure = error
+                }
+                while let event = session.nextEvent() { tell(event, &streams) }
             }
-            while let event = session.nextEvent() { tell(event, &streams) }
             if failure != nil { break }
         }
         for stream in streams { bodies[stream.id] = stream.inbound.bytes.array }

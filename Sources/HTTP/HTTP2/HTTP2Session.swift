@@ -67,10 +67,19 @@ package final class HTTP2Session {
 
     // MARK: Bytes
 
-    /// Takes all of `bytes`; on a throw send what there is to send and close.
-    package func receive(_ bytes: Span<UInt8>, now nanoseconds: UInt64) throws(HTTP2Failure) {
+    /// Takes `bytes`, or the first of them that are `work` enough, and gives their number; on a throw send what there is to
+    /// send and close.
+    ///
+    /// Work is counted in parts of about a quarter of a microsecond; a request is 64 and more.
+    @discardableResult
+    package func receive(
+        _ bytes: Span<UInt8>,
+        now nanoseconds: UInt64,
+        work: Int = .max
+    ) throws(HTTP2Failure) -> Int {
         tick(now: nanoseconds)
-        let isWhole = feed(bytes)
+        progress.begin(work: work)
+        let taken = feed(bytes)
         if progress.unknownFrames > 0 {
             unknownFramesCame(progress.unknownFrames)
             progress.unknownFrames = 0
@@ -81,33 +90,39 @@ package final class HTTP2Session {
             frames.terminate(.enhanceYourCalm)
             throw .flood(flood)
         }
-        guard isWhole else { throw .broken }
+        guard let taken else { throw .broken }
+        return taken
     }
 
-    /// Hands bytes to the library, up to a frame that it would ignore and the protocol forbids.
+    /// Hands bytes to the library, up to a frame that it would ignore and the protocol forbids; nil when it is broken.
     ///
     /// That is HEADERS or DATA on a stream that is over. Then the connection ends, as with the errors that the library finds,
     /// and no more is looked at.
-    private func feed(_ bytes: Span<UInt8>) -> Bool {
-        if isDeaf { return true }
+    private func feed(_ bytes: Span<UInt8>) -> Int? {
+        if isDeaf { return bytes.count }
         var fed = 0
         var at = 0
-        progress.sawReset = false
-        while at < bytes.count {
+        while at < bytes.count, !progress.isTired {
             at = progress.advance(bytes, from: at)
-            guard role == .server, let id = progress.continued, progress.sawReset || streams[id] == nil else {
-                continue
+            if role == .server, let id = progress.continued, progress.sawEnding || streams[id] == nil {
+                // What comes before may have opened or ended the stream.
+                let start = max(fed, at &- 9)
+                guard frames.receive(bytes.extracting(fed..<start)) else { return nil }
+                fed = start
+                if stream(id) == nil, let fault = closed.fault(of: id) {
+                    frames.terminate(fault)
+                    isDeaf = true
+                    return bytes.count
+                }
             }
-            // What comes before may have opened or ended the stream.
-            let start = max(fed, at &- 9)
-            guard frames.receive(bytes.extracting(fed..<start)) else { return false }
-            fed = start
-            guard stream(id) == nil, let fault = closed.fault(of: id) else { continue }
-            frames.terminate(fault)
-            isDeaf = true
-            return true
+            if progress.isEnding, progress.isBetweenFrames {
+                // The library looks whether it wants more at the start of each call only.
+                guard frames.receive(bytes.extracting(fed..<at)) else { return nil }
+                guard frames.wantsRead else { return bytes.count }
+                fed = at
+            }
         }
-        return frames.receive(bytes.extracting(fed..<bytes.count))
+        return frames.receive(bytes.extracting(fed..<at)) ? at : nil
     }
 
     /// Lets time pass without bytes: call it about once a second.
@@ -354,6 +369,7 @@ package final class HTTP2Session {
 
     /// Takes no new streams; those under way go on, and `isOver` follows the last of them.
     package func goAway(_ code: HTTP2ErrorCode = .noError) {
+        progress.isEnding = true
         lastTaken = min(lastTaken, frames.goAway(code))
     }
 

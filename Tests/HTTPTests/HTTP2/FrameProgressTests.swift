@@ -56,6 +56,27 @@ struct FrameProgressTests {
     }
 
     @Test
+    func `so much work at a time is taken, in whole frames`() throws {
+        let session = try #require(HTTP2Session(.server))
+        var bytes = FrameBytes.start
+        for id in stride(from: 1, through: 39, by: 2) { bytes += FrameBytes.headers(FrameBytes.get, stream: id) }
+        var taken: [Int] = []
+        var heads: [Int] = []
+        var at = 0
+        while at < bytes.count {
+            let count = try session.receive(bytes.span.extracting(at..<bytes.count), now: 1, work: 256)
+            at += count
+            taken.append(count)
+            var number = 0
+            while let event = session.nextEvent() { if case .head = event { number += 1 } }
+            heads.append(number)
+        }
+        #expect(heads.reduce(0, +) == 20)
+        #expect(heads.allSatisfy { $0 <= 4 } && heads.count >= 5)
+        #expect(at == bytes.count)
+    }
+
+    @Test
     func `the time at which a block began is kept until it ends`() throws {
         let session = try #require(HTTP2Session(.server))
         let head = Self.head
