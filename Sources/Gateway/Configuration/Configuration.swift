@@ -127,10 +127,16 @@ package struct ConnectionSettings: Sendable, Equatable {
     package var perWorker: Int
     /// Open downstream connections of one client address on one worker.
     package var perClient: Int
+    /// Requests of one client address under way at once in one worker.
+    package var requestsPerClient: Int
     /// New connections of one client address to one worker.
     package var rate: FloodBudget
     /// Full TLS handshakes of one client address with one worker.
     package var handshakes: FloodBudget
+    /// Connections of one client address that were cut for a flood, before it gets no new ones for a while.
+    package var floods: FloodBudget
+    /// How long busy connections and handshakes may take of a turn of a worker's loop.
+    package var busyShare: Duration
     /// Requests after which a keep-alive connection is closed.
     package var requests: Int
 }

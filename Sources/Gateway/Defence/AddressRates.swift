@@ -23,6 +23,13 @@ struct AddressRates: ~Copyable {
         return true
     }
 
+    /// Whether something is left for `network`.
+    func hasLeft(_ rate: FloodBudget, _ network: ClientNetwork, now: UInt64) -> Bool {
+        var budget = rate
+        budget.wholeAt = wholeAt[network] ?? 0
+        return budget.spend(now: now)
+    }
+
     /// Gives one back: what was paid for did not happen.
     mutating func refund(_ rate: FloodBudget, _ network: ClientNetwork) {
         guard let at = wholeAt[network] else { return }

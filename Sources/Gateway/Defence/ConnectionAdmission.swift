@@ -10,8 +10,9 @@ import Transport
 struct ConnectionAdmission: ~Copyable {
     private var connections = AddressRates()
     private var handshakes = AddressRates()
+    private var floods = AddressRates()
     /// Connections that are open, by the network of their client.
-    private var open: [ClientNetwork: Int] = [:]
+    private var open: [ClientNetwork: ClientShare] = [:]
     /// Connections whose PROXY header is still due.
     var prefaces = 0
 
@@ -25,26 +26,43 @@ struct ConnectionAdmission: ~Copyable {
     ) -> Defence? {
         guard !isTrusted else { return nil }
         let network = client.network
-        guard open[network, default: 0] < settings.perClient else { return .connectionsPerClient }
+        guard (open[network]?.connections ?? 0) < settings.perClient else { return .connectionsPerClient }
+        guard floods.hasLeft(settings.floods, network, now: now.nanoseconds) else { return .floodsPerClient }
         guard connections.spend(settings.rate, network, now: now.nanoseconds) else { return .connectionRate }
         guard isTLS, !handshakes.spend(settings.handshakes, network, now: now.nanoseconds) else { return nil }
         return .handshakeRate
     }
 
     /// A connection of `client` was taken; those of a trusted balancer are not to be told.
-    mutating func opened(_ client: IPAddress) {
-        open[client.network, default: 0] += 1
+    mutating func opened(_ client: IPAddress) -> ClientShare {
+        let share = open[client.network] ?? ClientShare()
+        open[client.network] = share
+        share.connections += 1
+        return share
     }
 
     /// A connection that was told of has ended.
     mutating func closed(_ client: IPAddress) {
-        let network = client.network
-        guard let count = open[network] else { return }
-        open[network] = count > 1 ? count - 1 : nil
+        guard let share = open[client.network] else { return }
+        share.connections -= 1
+        if share.connections == 0 { open[client.network] = nil }
+    }
+
+    /// A connection of `client` was cut for a flood.
+    mutating func flooded(_ client: IPAddress, _ settings: ConnectionSettings, now: MonotonicInstant) {
+        _ = floods.spend(settings.floods, client.network, now: now.nanoseconds)
     }
 
     /// A handshake that was paid for resumed an earlier session, which costs next to nothing.
     mutating func handshakeResumed(_ client: IPAddress, _ settings: ConnectionSettings) {
         handshakes.refund(settings.handshakes, client.network)
     }
+}
+
+/// What one client network has of a worker at present, shared by its connections.
+final class ClientShare {
+    /// Connections that are open.
+    fileprivate(set) var connections = 0
+    /// Requests under way on them.
+    var requests = 0
 }

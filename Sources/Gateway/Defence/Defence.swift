@@ -11,6 +11,7 @@ package enum Defence: String, Sendable, CaseIterable {
     case handshakeRate = "handshake_rate"
     case connectionsPerWorker = "connections_per_worker"
     case connectionsPerClient = "connections_per_client"
+    case floodsPerClient = "floods_per_client"
     case memoryConnection = "memory_connection"
     case proxyUnlisted = "proxy_unlisted"
     case proxyMissing = "proxy_missing"
@@ -23,9 +24,13 @@ package enum Defence: String, Sendable, CaseIterable {
     case slowHead = "slow_head"
     case slowBody = "slow_body"
     case slowReader = "slow_reader"
+    // Connections that take much of a worker's time wait behind all others.
+    case busyConnection = "busy_connection"
     // Memory runs short.
     case memoryIdle = "memory_idle"
     case memoryRequest = "memory_request"
+    // One client has enough under way.
+    case requestsPerClient = "requests_per_client"
     // Floods of HTTP/2 frames, and what is no HTTP/2.
     case http2Protocol = "http2_protocol"
     case http2Resets = "http2_resets"

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import HTTP
 import Transport
 
 extension Worker {
@@ -8,6 +9,22 @@ extension Worker {
     var closedDoor: Defence? {
         if memory.level >= .refusesConnections { return .memoryConnection }
         return hasRoom ? nil : .connectionsPerWorker
+    }
+
+    /// A connection did too much of something and is cut: few more of its client's are to come.
+    func flooded(_ flood: HTTP2Flood, by facts: ClientConnectionFacts) {
+        defences.note(Defence(flood), client: facts.peerText)
+        guard !facts.isTrustedProxy else { return }
+        admission.flooded(facts.peer, snapshot.settings.connections, now: loop.now)
+    }
+
+    /// Lets connections that keep the loop busy wait behind the others, and names them.
+    func shareTurns() {
+        loop.busyShare = snapshot.settings.connections.busyShare
+        loop.onBusy = { [unowned self] stream in
+            guard let connection = stream.owner as? any ClientConnection else { return }
+            defences.note(.busyConnection, client: connection.facts.peerText)
+        }
     }
 
     /// Watches this process's memory against the budget of the present configuration.

@@ -32,6 +32,7 @@ extension HTTP2Downstream {
         }
         if isBlocked(now) {
             worker.defences.note(.slowReader, client: facts.peerText)
+            stream.reset()
             return close(.writeTimedOut)
         }
         for index in sides.indices.reversed() where index < sides.count { sides[index].check(now: now) }

@@ -57,6 +57,8 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
 
     /// Frames are gathered up to here before they are encrypted: four full records.
     private static let gatherSize = 64 << 10
+    /// So much of what the client asks for is looked at before others get their turn: 16 requests.
+    private static let workPerTurn = 1024
     /// Nobody else waits longer than this many gatherings.
     private static let gatheringsPerTurn = 4
 
@@ -87,13 +89,14 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
         heardAt = worker.loop.now
         pingedAt = nil
         do throws(HTTP2Failure) {
-            try stream.inbound.withBytes { bytes throws(HTTP2Failure) in
-                try session.receive(bytes, now: heardAt.nanoseconds)
+            let taken = try stream.inbound.withBytes { bytes throws(HTTP2Failure) in
+                try session.receive(bytes, now: heardAt.nanoseconds, work: Self.workPerTurn)
             }
+            stream.consume(taken)
         } catch {
             return end(error)
         }
-        stream.consume(stream.inbound.count)
+        if !stream.inbound.isEmpty { stream.yieldTurn() }
         if session.blockBeganAt != nil, !isTicking { tickSoon() }
         handleEvents()
         outputAppended()
@@ -217,7 +220,7 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
     func end(_ failure: HTTP2Failure) {
         guard state == .open else { return }
         switch failure {
-        case .flood(let flood): worker.defences.note(Defence(flood), client: facts.peerText)
+        case .flood(let flood): worker.flooded(flood, by: facts)
         case .broken: worker.defences.note(.http2Protocol, client: facts.peerText)
         }
         finish()

@@ -16,6 +16,9 @@ extension RequestPipeline {
         guard exchange.isRightlyDirected else { return refuse(exchange, Refusal(.misdirectedRequest)) }
         let snapshot = worker.snapshot
         if let connection = exchange.facts.connection {
+            if let share = connection.share, share.requests > snapshot.settings.connections.requestsPerClient {
+                return refuseForClient(exchange)
+            }
             exchange.facts.client = connection.peer
             if connection.isTrustedProxy, exchange.request.fields.contains(.xForwardedFor) {
                 let client = exchange.request.client(behind: connection.peer, trusted: snapshot.trustedProxies)
@@ -38,6 +41,12 @@ extension RequestPipeline {
         exchange.facts.timeouts = route.settings.timeouts
         exchange.facts.deadline = route.deadline(from: worker.loop.now)
         return checkForm(exchange, route)
+    }
+
+    /// One client must not take what serves the others.
+    private func refuseForClient(_ exchange: Exchange) -> Step {
+        worker.defences.note(.requestsPerClient, client: exchange.facts.connection?.peerText ?? "")
+        return refuse(exchange, Refusal(.stateUnavailable, reason: "too_many_under_way", retryAfter: 1))
     }
 
     /// What is under way has the memory that is left.

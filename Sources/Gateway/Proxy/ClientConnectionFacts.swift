@@ -17,6 +17,8 @@ final class ClientConnectionFacts {
     let tls: TLSServerContext?
     /// What the TLS handshake agreed on, once it is done.
     var session: TLSSessionFacts?
+    /// What its client's network has of the worker; nil for a trusted proxy, which is many clients.
+    var share: ClientShare?
     /// The host that was last found to be served on this connection, as bytes.
     var servedHost: [UInt8] = []
     /// Set on a listener that only redirects to https.

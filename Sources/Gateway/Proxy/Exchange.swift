@@ -95,6 +95,7 @@ final class Exchange {
         requestIsComplete = !request.framing.hasBody
         facts.connection = connection
         facts.startedAt = worker.loop.now
+        connection.share?.requests += 1
         worker.metrics.inFlight.add(1)
         worker.pipeline.advance(self)
     }
@@ -107,6 +108,7 @@ final class Exchange {
         requestIsComplete = true
         facts.connection = connection
         facts.startedAt = worker.loop.now
+        connection.share?.requests += 1
         worker.metrics.inFlight.add(1)
         worker.pipeline.refuse(self, violation)
     }
@@ -444,6 +446,7 @@ final class Exchange {
         // A sign-in that never reached the upstream was not completed.
         if facts.upstreamLabel == nil { worker.signIn.giveBack(facts.signIn?.grant, facts.decision.text) }
         worker.state.streams.remove(self)
+        facts.connection?.share?.requests -= 1
         record()
         client = nil
         worker.recycle(self)

@@ -67,14 +67,24 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         process()
     }
 
-    /// Handles what is in the inbound buffer until more is needed or somebody else must act first.
+    /// Handles what is in the inbound buffer until more is needed, somebody else must act first, or it was much.
     func process() {
         guard !isProcessing else { return }
         isProcessing = true
         defer { isProcessing = false }
-        while step() {}
+        var work = 0
+        var cost = 0
+        repeat {
+            work += cost
+            guard work < Self.workPerTurn else { return stream.yieldTurn() }
+            cost = state == .exchanging ? 1 : Self.headWork
+        } while step()
         if inputEnded { inputUsedUp() }
     }
+
+    /// So many pieces of bodies are looked at before others get their turn, or requests at the price of 16 pieces each.
+    private static let workPerTurn = 256
+    private static let headWork = 16
 
     private func step() -> Bool {
         switch state {
@@ -279,6 +289,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         }
         if state == .idle, stream.outboundCount == 0 { return fail(.idleTimedOut) }
         worker.defences.note(.slowReader, client: facts.peerText)
+        stream.reset()
         fail(.writeTimedOut)
     }
 

@@ -174,7 +174,7 @@ final class HTTP2Upstream: StreamOwner {
         watch.heard()
         do throws(HTTP2Failure) {
             let now = pool.loop.now.nanoseconds
-            try stream.inbound.withBytes { bytes throws(HTTP2Failure) in try session.receive(bytes, now: now) }
+            _ = try stream.inbound.withBytes { bytes throws(HTTP2Failure) in try session.receive(bytes, now: now) }
         } catch {
             return broken()
         }

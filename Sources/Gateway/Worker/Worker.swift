@@ -99,6 +99,7 @@ package final class Worker {
         }
         state.start(answerTimes: metrics.redisDuration) { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
         watchMemory()
+        shareTurns()
         await becomeAbleToJudge()
         guard !isDraining else { return }
         for (index, sockets) in environment.listeners.enumerated() {
@@ -179,6 +180,7 @@ package final class Worker {
         for connection in connections.values { connection.configurationChanged() }
         state.tokens.configure(configuration.tokens)
         watchMemory()
+        shareTurns()
     }
 
     /// Seals new session tickets with the keys of the next period.
@@ -194,7 +196,7 @@ package final class Worker {
 
     func connectionOpened(_ connection: any ClientConnection) {
         connections[ObjectIdentifier(connection)] = connection
-        if !connection.facts.isTrustedProxy { admission.opened(connection.facts.peer) }
+        if !connection.facts.isTrustedProxy { connection.facts.share = admission.opened(connection.facts.peer) }
         metrics.openConnections.add(1)
         metrics.connections.increment()
     }

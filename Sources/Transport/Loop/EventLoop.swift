@@ -7,7 +7,7 @@ package import Telemetry
 
 /// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
 ///
-/// A turn is: wait, events, timers, jobs until none is left, flushes, then closed sources are freed.
+/// A turn is: wait, events, busy sources for a while, timers, jobs until none is left, flushes, then closed sources are freed.
 @Reactor
 @safe
 package final class EventLoop {
@@ -17,6 +17,12 @@ package final class EventLoop {
     package var isMemoryShort = false
     /// Where the time of every turn is counted, from its events to its last flush.
     package var turnTimes: Histogram?
+    /// How long busy sources, and TLS handshakes, may take of a turn in which others had less to do.
+    package var busyShare = Duration.microseconds(500) {
+        didSet { busyNanoseconds = UInt64(clamping: busyShare.nanosecondsClamped) }
+    }
+    /// Told of a stream that has begun to keep the loop busy and waits behind all others from now on.
+    package var onBusy: (@Reactor (ByteStream) -> Void)?
     let executor: LoopExecutor
     let timers = TimerWheel()
 
@@ -27,6 +33,10 @@ package final class EventLoop {
     private var enlisted: [EventSource] = []
     private var flushing: [EventSource] = []
     private var graveyard: [EventSource] = []
+    private var busy = BusySources()
+    private var busyNanoseconds: UInt64 = 500_000
+    /// Whether turns are long at present, so that it is measured who takes the time.
+    private(set) var isMeasuring = false
     private var wallClock: UInt64 = 0
     /// Connections that gave their buffers back since the heap was last trimmed.
     private var releases = 0
@@ -150,11 +160,17 @@ package final class EventLoop {
         let count = unsafe epoll_wait(epoll, events, Self.eventsPerTurn, waitMilliseconds)
         now = .readClock()
         wallClock = 0
-        var index = 0
-        while index < count {
-            unsafe dispatch(events[index])
-            index &+= 1
+        if isMeasuring {
+            dispatchMeasuring(count)
+        } else {
+            var index = 0
+            while index < count {
+                unsafe dispatch(events[index])
+                index &+= 1
+            }
+            if count > BusySources.fewEvents { noteLength(of: MonotonicInstant.readClock()) }
         }
+        if !busy.isEmpty { runBusy() }
         timers.advance(to: now)
         executor.runJobs(limit: Self.jobsPerTurn)
         if !enlisted.isEmpty { flush() }
@@ -165,7 +181,7 @@ package final class EventLoop {
     }
 
     private var waitMilliseconds: CInt {
-        if executor.hasJobs || !enlisted.isEmpty { return 0 }
+        if executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty { return 0 }
         return timers.millisecondsToNext(from: now)
     }
 
@@ -174,8 +190,71 @@ package final class EventLoop {
         guard let pointer = unsafe event.data.ptr else { return executor.wakeUpArrived() }
         let readiness = Readiness(rawValue: unsafe event.events)
         unsafe Unmanaged<EventSource>.fromOpaque(pointer)._withUnsafeGuaranteedRef { source in
-            if source.isRegistered { source.ready(readiness) }
+            guard source.isRegistered else { return }
+            if source.isHeavy || source.isWaitingItsTurn || source.chargedUntil > now.nanoseconds, waitsItsTurn(source)
+            {
+                source.heldReadiness.formUnion(readiness)
+                busy.append(source)
+            } else {
+                source.ready(readiness)
+            }
         }
+    }
+
+    // MARK: Fairness
+
+    /// Lets `source` go on when it is its turn again: by `ready` with nothing new, behind those that wait already.
+    func continueLater(_ source: EventSource) {
+        busy.append(source)
+    }
+
+    /// Whether `source` has to wait behind those that take less of the loop.
+    func waitsItsTurn(_ source: EventSource) -> Bool {
+        source.isHeavy || source.isWaitingItsTurn || BusySources.isBusy(source, now.nanoseconds)
+    }
+
+    private func dispatchMeasuring(_ count: CInt) {
+        var before = now
+        var index = 0
+        while index < count {
+            let pointer = unsafe events[index].data.ptr
+            unsafe dispatch(events[index])
+            let after = MonotonicInstant.readClock()
+            if let pointer = unsafe pointer {
+                unsafe Unmanaged<EventSource>.fromOpaque(pointer)._withUnsafeGuaranteedRef { charge($0, before, after) }
+            }
+            before = after
+            index &+= 1
+        }
+        noteLength(of: before)
+    }
+
+    private func noteLength(of end: MonotonicInstant) {
+        isMeasuring = !busy.isEmpty || end.nanoseconds &- now.nanoseconds > BusySources.longTurn
+    }
+
+    private func charge(_ source: EventSource, _ before: MonotonicInstant, _ after: MonotonicInstant) {
+        guard BusySources.charge(source, after.nanoseconds &- before.nanoseconds, now: now.nanoseconds) else { return }
+        if let stream = source as? ByteStream { onBusy?(stream) }
+    }
+
+    /// Busy sources do a slice of work each: for as long as the others took, or their own share where that is more.
+    private func runBusy() {
+        let began = MonotonicInstant.readClock()
+        let end = began.nanoseconds &+ max(busyNanoseconds, began.nanoseconds &- now.nanoseconds)
+        var before = began
+        repeat {
+            guard let source = busy.popFirst() else { break }
+            let readiness = source.heldReadiness
+            source.heldReadiness = []
+            // A handshake is no sign of more to come.
+            let isCharged = !source.isHeavy
+            if source.isRegistered { source.ready(readiness) }
+            let after = MonotonicInstant.readClock()
+            if isCharged { charge(source, before, after) }
+            before = after
+        } while before.nanoseconds < end
+        isMeasuring = isMeasuring || !busy.isEmpty
     }
 
     /// What is enlisted during the flush waits for the next turn, so that no stream can hold the loop.

@@ -28,6 +28,13 @@ package class EventSource {
     fileprivate(set) var isRegistered = false
     /// Whether the source waits on the end-of-turn list.
     fileprivate(set) var isEnlisted = false
+    /// Whether its next work is known to be heavy, whatever it did before.
+    var isHeavy = false
+    /// Whether it is among the busy sources that wait for their part of a turn, and with what.
+    var isWaitingItsTurn = false
+    var heldReadiness: Readiness = []
+    /// When the time that it took of the loop will have been spread out to a fair part of it.
+    var chargedUntil: UInt64 = 0
 
     init(loop: EventLoop, descriptor: CInt) {
         self.loop = loop

@@ -14,6 +14,15 @@ extension ByteStream {
         tearDown()
     }
 
+    /// Closes at once with a reset: what the kernel keeps for a peer that does not read goes too.
+    ///
+    /// After an ordinary close the kernel would go on offering it, megabytes for each connection, for as long as the peer takes
+    /// a byte now and then.
+    package func reset() {
+        resetsOnClose = true
+        close()
+    }
+
     /// Ends our side once everything written is sent; reading goes on.
     package func closeWrite() {
         guard phase == .open || phase == .handshaking || phase == .connecting else { return }
@@ -73,6 +82,7 @@ extension ByteStream {
         timer.cancel()
         if descriptor >= 0 {
             loop.deregister(self)
+            if resetsOnClose { SocketOptions.setNoLinger(descriptor) }
             Glibc.close(descriptor)
             descriptor = -1
         }
@@ -100,6 +110,10 @@ extension ByteStream {
         guard !inboundEnded else { return finish() }
         phase = .lingering
         timer.arm(after: limits.lingerDeadline)
+        // Many may listen on for their moment at once, and nothing is kept of what they hear.
+        inbound.release()
+        outbound.release()
+        wire.release()
         linger()
     }
 
@@ -107,7 +121,7 @@ extension ByteStream {
         guard mayRead else { return }
         switch drainSocket() {
         case .drained: if lingerLeft <= 0 { finish() }
-        case .full: lingerLeft <= 0 ? finish() : loop.atEndOfTurn(self)
+        case .full: lingerLeft <= 0 ? finish() : loop.continueLater(self)
         case .ended, .failed: finish()
         }
     }

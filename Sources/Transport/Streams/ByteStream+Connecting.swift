@@ -56,6 +56,12 @@ enum SocketOptions {
         unsafe setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
     }
 
+    /// Lets `close` reset the connection.
+    static func setNoLinger(_ descriptor: CInt) {
+        var none = linger(l_onoff: 1, l_linger: 0)
+        unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &none, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Before the handshake: Nagle's algorithm would cost it 40 ms.
     static func setNoDelay(_ descriptor: CInt, _ peer: SocketAddress) {
         if peer.ipAddress != nil { set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1) }

@@ -26,7 +26,7 @@ extension ByteStream {
         guard isReadingPaused else { return }
         isReadingPaused = false
         if !inbound.isEmpty { owesReceived = true }
-        if owesReceived || mayHaveInput { loop.atEndOfTurn(self) }
+        if owesReceived || owesEnd || mayHaveInput { loop.atEndOfTurn(self) }
     }
 
     /// Removes `length` bytes from the front of `inbound` and lets reading go on.
@@ -43,6 +43,12 @@ extension ByteStream {
         }
     }
 
+    /// Leaves what is in `inbound` for another turn, so that others get theirs: `streamReceived` comes again by itself.
+    package func yieldTurn() {
+        owesReceived = true
+        loop.continueLater(self)
+    }
+
     var mayHaveInput: Bool {
         if inboundEnded { return false }
         if mayRead { return true }
@@ -50,11 +56,26 @@ extension ByteStream {
         return unsafe SSL_has_pending(ssl) == 1
     }
 
+    /// Reports what is left in `inbound` from earlier, then reads on.
+    func goOnReading() {
+        if owesReceived, !isReadingPaused {
+            owesReceived = false
+            if !inbound.isEmpty {
+                deliver()
+                guard phase == .open else { return }
+            }
+        }
+        if owesEnd, !owesReceived, !isReadingPaused { return reportEnd() }
+        readAvailable()
+    }
+
     /// Reads until the socket is empty, the owner pauses or lets `inbound` fill up, or it is another stream's turn.
     func readAvailable() {
         var rounds = 0
-        while phase == .open, !isReadingPaused, !wantsClose, inbound.count < limits.inboundHighWater, mayHaveInput {
-            if rounds == 4 { return loop.atEndOfTurn(self) }
+        while phase == .open, !isReadingPaused, !wantsClose, !owesReceived, inbound.count < limits.inboundHighWater,
+            mayHaveInput
+        {
+            if rounds == 4 { return loop.continueLater(self) }
             rounds &+= 1
             let before = inbound.count
             let filling = unsafe ssl == nil ? fillFromSocket() : fillFromTLS()
@@ -65,7 +86,8 @@ extension ByteStream {
             }
             switch filling {
             case .drained, .full: break
-            case .ended: return reportEnd()
+            // What came before the end is looked at first.
+            case .ended: owesReceived ? owesEnd = true : reportEnd()
             case .failed(let failure): return fail(failure)
             }
         }
@@ -79,6 +101,7 @@ extension ByteStream {
     }
 
     private func reportEnd() {
+        owesEnd = false
         inboundEnded = true
         mayRead = false
         owner?.streamEnded(self)
@@ -124,10 +147,16 @@ extension ByteStream {
     }
 
     /// Throws away what the socket holds; `.full` when the bound for one turn was reached.
+    ///
+    /// TCP drops the bytes without a copy where it is told to (`MSG_TRUNC`, tcp(7)); a Unix socket copies what fits.
     func drainSocket() -> Filling {
         unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch in
+            let drops = peer.ipAddress != nil
             for _ in 0..<8 {
-                let received = unsafe recv(descriptor, scratch.baseAddress, scratch.count, 0)
+                let received =
+                    unsafe drops
+                    ? recv(descriptor, nil, 256 << 10, CInt(MSG_TRUNC))
+                    : recv(descriptor, scratch.baseAddress, scratch.count, 0)
                 if received == 0 { return .ended }
                 if received < 0 {
                     if errno == EINTR { continue }

@@ -56,11 +56,13 @@ package final class ByteStream: EventSource {
     var isReadingPaused = false
     var isReading = false
     var owesReceived = false
+    var owesEnd = false
     var owesDrained = false
     var wantsClose = false
     var wantsWriteEnd = false
     var writeEnded = false
     var closeNotified = false
+    var resetsOnClose = false
     var readSize = 4096
     var lingerLeft = 0
     /// What waited to be sent when the flush deadline was armed, and when the flush must be over.
@@ -172,7 +174,7 @@ package final class ByteStream: EventSource {
         case .open:
             if unblocked { flush() }
             if readiness.contains(.failed), phase == .open { return reportSocketError() }
-            readAvailable()
+            goOnReading()
         case .connecting:
             if readiness.rawValue & (Readiness.writable.rawValue | Readiness.failed.rawValue) != 0 { connectFinished() }
         case .handshaking: continueHandshake()
@@ -188,21 +190,16 @@ package final class ByteStream: EventSource {
             if phase == .open, !isReadingPaused {
                 outbound.removeAll()
                 mayRead = true
-                readAvailable()
+                goOnReading()
             }
             return fail(failure)
         }
         guard phase == .open else { return }
         flush()
         guard phase == .open, !isReadingPaused else { return }
-        if owesReceived {
-            owesReceived = false
-            if !inbound.isEmpty {
-                deliver()
-                guard phase == .open else { return }
-            }
-        }
-        readAvailable()
+        guard owesReceived || owesEnd || mayHaveInput || wantsClose else { return }
+        // While turns are long, who has more to read does so behind those who only just came.
+        loop.isMeasuring || loop.waitsItsTurn(self) ? loop.continueLater(self) : goOnReading()
     }
 
     private func timerFired() {
@@ -223,7 +220,10 @@ package final class ByteStream: EventSource {
     }
 
     private func flushStalled() {
-        guard outboundCount < unsentAtArming, loop.now < flushEnd else { return fail(.flushDeadlinePassed) }
+        guard outboundCount < unsentAtArming, loop.now < flushEnd else {
+            resetsOnClose = true
+            return fail(.flushDeadlinePassed)
+        }
         armForFlush()
     }
 

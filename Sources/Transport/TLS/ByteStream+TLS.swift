@@ -47,6 +47,8 @@ extension ByteStream {
 
     func beginHandshake() {
         phase = .handshaking
+        // Its signature costs as much as a hundred requests. Of our own handshakes one waits for the other side only.
+        if case .server = security { isHeavy = true }
         timer.arm(after: limits.handshakeDeadline)
     }
 
@@ -64,6 +66,7 @@ extension ByteStream {
     private func handshakeFinished(_ ssl: OpaquePointer) {
         let facts = unsafe TLSSessionFacts(ssl)
         isSecured = true
+        isHeavy = false
         openForBytes()
         sendWire()
         owner?.streamSecured(self, facts)

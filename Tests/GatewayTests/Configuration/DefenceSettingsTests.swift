@@ -50,12 +50,15 @@ import Transport
     @Test func `rates, patience and memory are taken`() throws {
         let configuration = try load(
             """
-            connections: { rate: 5+1/s, handshakes: 3 + 2/s }
+            connections: { rate: 5+1/s, handshakes: 3 + 2/s, floods: 4+2/s, requests_per_client: 9, busy_share: 250us }
             timeouts: { least_rate: 1KiB, patience: 9s }
             memory: { per_worker: 64MiB }
             """
         )
         #expect(configuration.connections.rate == FloodBudget(burst: 5, perSecond: 1))
+        #expect(configuration.connections.floods == FloodBudget(burst: 4, perSecond: 2))
+        #expect(configuration.connections.requestsPerClient == 9)
+        #expect(configuration.connections.busyShare == .microseconds(250))
         #expect(configuration.connections.handshakes == FloodBudget(burst: 3, perSecond: 2))
         #expect(configuration.timeouts.leastRate == .kibibytes(1))
         #expect(configuration.timeouts.patience == .seconds(9))

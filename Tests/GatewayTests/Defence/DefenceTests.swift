@@ -62,8 +62,11 @@ import Transport
     let settings = ConnectionSettings(
         perWorker: 100,
         perClient: 100,
+        requestsPerClient: 100,
         rate: FloodBudget(burst: 4, perSecond: 1),
         handshakes: FloodBudget(burst: 2, perSecond: 1),
+        floods: FloodBudget(burst: 2, perSecond: 1),
+        busyShare: .milliseconds(1),
         requests: 100
     )
 
@@ -95,6 +98,24 @@ import Transport
         #expect(other == [nil])
     }
 
+    @Test func `who was cut for floods too often gets no new connections until the budget refills`() throws {
+        var admission = ConnectionAdmission()
+        let flooder = try #require(IPAddress(parsing: "192.0.2.1"))
+        let now = MonotonicInstant(nanoseconds: 1_000_000_000)
+        admission.flooded(flooder, settings, now: now)
+        let once = try refusals(&admission, 1, "192.0.2.1", isTLS: false)
+        admission.flooded(flooder, settings, now: now)
+        let twice = try refusals(&admission, 1, "192.0.2.1", isTLS: false)
+        let trusted = try refusals(&admission, 1, "192.0.2.1", isTLS: false, isTrusted: true)
+        let other = try refusals(&admission, 1, "192.0.2.2", isTLS: false)
+        let later = now.advanced(by: .seconds(1))
+        let refilled = admission.refusal(flooder, isTLS: false, isTrusted: false, settings, now: later)
+        #expect(once == [nil])
+        #expect(twice == [.floodsPerClient])
+        #expect(trusted == [nil] && other == [nil])
+        #expect(refilled == nil)
+    }
+
     @Test func `IPv6 counts by 64 bits`() throws {
         var admission = ConnectionAdmission()
         let first = try refusals(&admission, 4, "2001:db8::1", isTLS: false)
@@ -110,8 +131,11 @@ import Transport
         let few = ConnectionSettings(
             perWorker: 100,
             perClient: 2,
+            requestsPerClient: 100,
             rate: FloodBudget(burst: 99, perSecond: 1),
             handshakes: FloodBudget(burst: 99, perSecond: 1),
+            floods: FloodBudget(burst: 99, perSecond: 1),
+            busyShare: .milliseconds(1),
             requests: 100
         )
         let now = MonotonicInstant(nanoseconds: 1_000_000_000)
@@ -121,7 +145,7 @@ import Transport
         var refusals: [Defence?] = []
         for address in addresses {
             let refusal = admission.refusal(address, isTLS: false, isTrusted: false, few, now: now)
-            if refusal == nil { admission.opened(address) }
+            if refusal == nil { _ = admission.opened(address) }
             refusals.append(refusal)
         }
         #expect(refusals == [nil, nil, .connectionsPerClient, nil])

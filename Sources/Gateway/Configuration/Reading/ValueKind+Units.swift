@@ -31,8 +31,9 @@ extension ValueKind where Value == ByteCount {
 
 /// Durations as the file writes them: a whole number and a unit.
 enum DurationText {
-    private static let units: [(suffix: String, milliseconds: Int64)] = [
-        ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000),
+    private static let units: [(suffix: String, unit: Duration)] = [
+        ("us", .microseconds(1)), ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)),
+        ("h", .seconds(3_600)),
     ]
 
     static func parse(_ text: String) -> Duration? {
@@ -41,7 +42,7 @@ enum DurationText {
         guard (1...12).contains(digits.count), let number = Int64(digits),
             let unit = units.first(where: { $0.suffix == suffix })
         else { return nil }
-        return .milliseconds(number * unit.milliseconds)
+        return unit.unit * number
     }
 
     /// In the largest unit that says it exactly; seconds up to ten minutes.
@@ -51,7 +52,8 @@ enum DurationText {
         if milliseconds >= 3_600_000, milliseconds % 3_600_000 == 0 { return "\(milliseconds / 3_600_000)h" }
         if milliseconds > 600_000, milliseconds % 60_000 == 0 { return "\(milliseconds / 60_000)m" }
         if milliseconds > 0, milliseconds % 1_000 == 0 { return "\(milliseconds / 1_000)s" }
-        return "\(milliseconds)ms"
+        let microseconds = attoseconds % 1_000_000_000_000_000 / 1_000_000_000_000
+        return seconds == 0 && microseconds > 0 ? "\(milliseconds * 1_000 + microseconds)us" : "\(milliseconds)ms"
     }
 }
 

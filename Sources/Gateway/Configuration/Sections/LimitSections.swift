@@ -129,6 +129,12 @@ enum ConnectionSection {
         .standard(1_000),
         "Of them, from one client address (IPv6: one /64): an office or a mobile network behind one address."
     )
+    static let requestsPerClient = Setting(
+        "requests_per_client",
+        .integer(1...1_000_000),
+        .standard(1_000),
+        "Requests of one client address under way at once in one worker; fewer than `pool.connections`, so that others find one. More are answered 503."
+    )
     static let rate = Setting(
         "rate",
         .budget,
@@ -141,6 +147,18 @@ enum ConnectionSection {
         .standard(FloodBudget(burst: 1_000, perSecond: 200)),
         "Of them, TLS handshakes that resume no session: 200 a second are a tenth of a processor."
     )
+    static let floods = Setting(
+        "floods",
+        .budget,
+        .standard(FloodBudget(burst: 20, perSecond: 1)),
+        "Connections of one client address that a budget of `http2` cut; then it gets no new ones until the budget refills."
+    )
+    static let busyShare = Setting(
+        "busy_share",
+        .duration(.microseconds(100)...(.milliseconds(100))),
+        .standard(.microseconds(500)),
+        "How long connections that keep a worker busy, and TLS handshakes, may hold up the others at a time."
+    )
     static let requests = Setting(
         "requests",
         .integer(1...1_000_000_000),
@@ -150,22 +168,31 @@ enum ConnectionSection {
 
     static let schema = SectionSchema(
         "connections",
-        [perWorker.row, perClient.row, rate.row, handshakes.row, requests.row]
+        [
+            perWorker.row, perClient.row, requestsPerClient.row, rate.row, handshakes.row, floods.row, busyShare.row,
+            requests.row,
+        ]
     )
 
     static let kind = ValueKind<ConnectionSettings>.section(schema) { section in
         let perWorker = section.value(perWorker)
         let perClient = section.value(perClient)
+        let requestsPerClient = section.value(requestsPerClient)
         let rate = section.value(rate)
         let handshakes = section.value(handshakes)
-        guard let requests = section.value(requests), let perWorker, let perClient, let rate, let handshakes else {
-            return nil
-        }
+        let floods = section.value(floods)
+        let busyShare = section.value(busyShare)
+        guard let requests = section.value(requests), let perWorker, let perClient, let rate, let handshakes,
+            let floods, let busyShare, let requestsPerClient
+        else { return nil }
         return ConnectionSettings(
             perWorker: perWorker,
             perClient: perClient,
+            requestsPerClient: requestsPerClient,
             rate: rate,
             handshakes: handshakes,
+            floods: floods,
+            busyShare: busyShare,
             requests: requests
         )
     }

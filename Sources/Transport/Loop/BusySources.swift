@@ -1,0 +1,57 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+/// The sources that keep the loop busy, and TLS handshakes: they wait behind all others and share a part of each turn.
+///
+/// Isolated to the Reactor; owned by the loop. Nothing is put off while nobody else has anything to do, and first come is first
+/// served: a source that has more to do than one slice goes to the end.
+@Reactor
+struct BusySources: ~Copyable {
+    private var waiting: [EventSource] = []
+    private var first = 0
+
+    /// A turn longer than this is looked into: who took the time?
+    static let longTurn: UInt64 = 1_000_000
+    /// Fewer events cannot make a long turn, because each source does one slice of work for one.
+    static let fewEvents: CInt = 8
+    /// A source is busy that takes more than one part in so many of the loop's time.
+    private static let share: UInt64 = 16
+    /// So much of that at once is nothing: a page's requests come together.
+    private static let burst: UInt64 = 250_000
+
+    var isEmpty: Bool { first == waiting.count }
+
+    /// Puts `source` behind those that wait; its readiness is kept for it.
+    mutating func append(_ source: EventSource) {
+        guard !source.isWaitingItsTurn else { return }
+        source.isWaitingItsTurn = true
+        waiting.append(source)
+    }
+
+    mutating func popFirst() -> EventSource? {
+        guard first < waiting.count else { return nil }
+        let source = waiting[first]
+        first &+= 1
+        if first == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            first = 0
+        } else if first >= 256, first &* 2 >= waiting.count {
+            waiting.removeFirst(first)
+            first = 0
+        }
+        source.isWaitingItsTurn = false
+        return source
+    }
+
+    /// Charges `source` with `cost` nanoseconds of the loop; whether that made it busy.
+    static func charge(_ source: EventSource, _ cost: UInt64, now: UInt64) -> Bool {
+        let wasBusy = isBusy(source, now)
+        source.chargedUntil = max(source.chargedUntil, now) &+ cost &* share
+        return !wasBusy && isBusy(source, now)
+    }
+
+    @inline(__always)
+    static func isBusy(_ source: EventSource, _ now: UInt64) -> Bool {
+        source.chargedUntil > now &+ burst &* share
+    }
+}

@@ -1,0 +1,107 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Buffers
+import Testing
+
+@testable import Transport
+
+@Suite struct BusySourcesTests {
+    let loop = LoopThread.loop
+
+    @Test @Reactor func `who took a sixteenth of the loop for a while is busy, and not for ever`() {
+        let source = EventSource(loop: loop, descriptor: -1)
+        let start: UInt64 = 1_000_000_000
+        #expect(!BusySources.charge(source, 200_000, now: start))
+        #expect(!BusySources.isBusy(source, start))
+        #expect(BusySources.charge(source, 200_000, now: start))
+        #expect(!BusySources.charge(source, 200_000, now: start), "told once")
+        #expect(BusySources.isBusy(source, start))
+        #expect(!BusySources.isBusy(source, start + 10_000_000))
+    }
+
+    @Test @Reactor func `a twentieth of the loop makes nobody busy`() {
+        let source = EventSource(loop: loop, descriptor: -1)
+        var now: UInt64 = 1_000_000_000
+        for _ in 0..<1000 {
+            #expect(!BusySources.charge(source, 50_000, now: now))
+            now += 1_000_000
+        }
+    }
+
+    @Test @Reactor func `busy sources take turns, each once`() {
+        var busy = BusySources()
+        let sources = (0..<600).map { _ in EventSource(loop: loop, descriptor: -1) }
+        for source in sources + sources { busy.append(source) }
+        for source in sources.prefix(500) {
+            let next = busy.popFirst()
+            #expect(next === source)
+            busy.append(source)
+        }
+        for source in sources.suffix(100) + sources.prefix(500) {
+            let next = busy.popFirst()
+            #expect(next === source)
+        }
+        let isEmpty = busy.isEmpty
+        #expect(isEmpty && sources.allSatisfy { !$0.isWaitingItsTurn })
+    }
+
+    @Test @Reactor func `an owner that leaves bytes for another turn gets them, and then the end`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        var pieces: [Int] = []
+        door.prepare = { _, probe in
+            probe.consumes = false
+            probe.onReceived = { stream in
+                pieces.append(min(10, stream.inbound.count))
+                stream.consume(min(10, stream.inbound.count))
+                if !stream.inbound.isEmpty { stream.yieldTurn() }
+            }
+        }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        client.start(owner: Probe())
+        client.write([UInt8](repeating: 1, count: 995).span)
+        client.closeWrite()
+        let (_, server) = try await door.first()
+        server.onEnded = { _ in #expect(pieces.reduce(0, +) == 995) }
+        try await eventually(loop) { server.hasEnded }
+        #expect(pieces.count >= 100)
+        client.close()
+    }
+
+    @Test @Reactor func `others are served while one keeps the loop busy`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        var heard: [Character] = []
+        // Each byte of the first connection takes a millisecond.
+        door.prepare = { [loop] _, probe in
+            probe.consumes = false
+            probe.onReceived = { stream in
+                let isSlow = stream.inbound.bytes[0] == 0x61
+                if isSlow {
+                    let end = MonotonicInstant.readClock().advanced(by: .milliseconds(1))
+                    while MonotonicInstant.readClock() < end {}
+                }
+                heard.append(isSlow ? "a" : "b")
+                stream.consume(1)
+                if !stream.inbound.isEmpty { stream.yieldTurn() }
+                _ = loop
+            }
+        }
+        let slow = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let quick = ByteStream(loop: loop, connectingTo: door.socket.address)
+        slow.start(owner: Probe())
+        quick.start(owner: Probe())
+        slow.write([UInt8](repeating: 0x61, count: 400).span)
+        try await eventually(loop) { heard.count > 10 }
+        for _ in 0..<5 {
+            let before = heard.count
+            quick.write("b")
+            try await eventually(loop) { heard.dropFirst(before).contains("b") }
+            #expect(heard.dropFirst(before).prefix { $0 == "a" }.count < 40)
+        }
+        try await eventually(loop) { heard.filter { $0 == "a" }.count == 400 }
+        slow.close()
+        quick.close()
+    }
+}
