@@ -5,7 +5,6 @@
 # All tests: Swift's own, then the release binary against real clients, upstreams, browser and Redis.
 #   deploy/test.sh                  everything
 #   deploy/test.sh --interop [ARG…] only the second half; ARGs go to pytest
-#   deploy/test.sh --requirements   only the requirement table
 #   deploy/test.sh --self-test      what this script needs of the machine is there or can be installed
 # SALLYPORT_TEST_LONG=1 adds the ten-minute runs.
 set -uo pipefail
@@ -41,7 +40,7 @@ step() {
 
 self_tests() {
     local script
-    for script in deploy/check.sh deploy/quickstart.sh loadtest/run.sh config/examples/backend.py config/examples/signin.py; do "$script" --self-test || return 1; done
+    for script in deploy/check.sh deploy/quickstart.sh deploy/fuzz.sh deploy/sanitize.sh deploy/scan.sh loadtest/run.sh config/examples/backend.py config/examples/signin.py; do "$script" --self-test || return 1; done
 }
 # Each target has a process of its own: a process has one event loop, and several targets start it.
 swift_tests() {
@@ -57,9 +56,6 @@ interop() {
     .venv/bin/python -m pytest Tests/Interop -p no:cacheprovider "$@"
 }
 
-# The requirement table: each row's example against the release binary; SALLYPORT_ROWS=FILE writes what was expected and seen.
-requirements() { .venv/bin/python -m pytest Tests/Spec -p no:cacheprovider -q; }
-
 # A second reading of the documents about proofs judges the vectors and minted proofs beside the binary.
 oracle() { SALLYPORT_BIN=$BINARY "$(Tests/Oracle/setup.sh)" -m pytest -q Tests/Oracle -p no:cacheprovider; }
 
@@ -73,22 +69,17 @@ case ${1:-} in
     prepare
     step "Release build" release_build && step "Release binary, real clients" interop "$@"
     ;;
---requirements)
-    prepare
-    step "Release build" release_build && step "Requirements, row by row" requirements
-    ;;
 "")
     prepare
     step "Scripts test themselves" self_tests
     step "Swift tests" swift_tests
     if step "Release build" release_build; then
         step "Release binary, real clients" interop
-        step "Requirements, row by row" requirements
         step "Proofs, judged twice" oracle
     fi
     ;;
 *)
-    echo "usage: deploy/test.sh [--interop [PYTEST ARGUMENTS] | --requirements | --self-test]" >&2
+    echo "usage: deploy/test.sh [--interop [PYTEST ARGUMENTS] | --self-test]" >&2
     exit 2
     ;;
 esac

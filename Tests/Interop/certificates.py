@@ -11,6 +11,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 
+SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False, content_commitment=False, key_encipherment=False, data_encipherment=False, key_agreement=False,
+    key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False)
+
+
 class Authority:
     """A private certificate authority whose files lie in one directory."""
 
@@ -31,7 +36,11 @@ class Authority:
             .not_valid_before(now + datetime.timedelta(days=days[0]))
             .not_valid_after(now + datetime.timedelta(days=days[1]))
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
         )
+        if authority:
+            builder = builder.add_extension(SIGNS_CERTIFICATES, critical=True)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName([general_name(n) for n in names]), critical=False)
             builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)

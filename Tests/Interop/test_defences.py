@@ -1,15 +1,20 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Defences that do not depend on the protocol: rates by address, clients that trickle, memory. Each has a metric and a line."""
+import argparse
+import contextlib
 import re
 import socket
 import ssl
+import threading
 import time
 
 import pytest
 
+import floods
 import gateway as binary
 from conftest import route, url
+from frames import PING, frame
 from wire import Wire
 
 
@@ -207,3 +212,64 @@ def test_memory_is_shed_before_the_budget_is_spent(make, nginx):
     assert gateway.get("/ok", timeout=20).status == 200
     assert "memory_eases" in gateway.output()
 
+
+
+def test_one_address_has_so_many_requests_under_way(make, backend):
+    one = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, connections={"requests_per_client": 5})
+    with contextlib.ExitStack() as stack:
+        waiting = [stack.enter_context(one.wire(source="127.0.0.41")) for _ in range(5)]
+        for client in waiting:
+            client.request(target="/slow?s=1.5")
+        time.sleep(0.2)
+        with one.wire(source="127.0.0.41") as client:
+            answer = client.exchange(target="/x")
+            assert answer.status == 503 and answer["Retry-After"] == "1"
+        with one.wire(source="127.0.0.42") as client:
+            assert client.exchange(target="/x").status == 200, "others are not touched"
+        assert all(client.answer().status == 200 for client in waiting)
+        with one.wire(source="127.0.0.41") as client:
+            assert client.exchange(target="/x").status == 200, "and neither is it, once some have ended"
+    assert count(one, "requests_per_client") == 1 and is_named(one, "requests_per_client")
+
+
+def test_who_floods_again_and_again_gets_no_new_connections(make, backend):
+    one = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1,
+               connections={"floods": "3 + 1/s"}, http2={"pings": "10 + 1/s"})
+    flooded = 0
+    for _ in range(8):
+        options = argparse.Namespace(source="127.0.0.51", port=one.port, end=time.monotonic() + 5)
+        try:
+            client = floods.h2_start(options)
+            client.push(frame(PING, payload=bytes(8)) * 50)
+            flooded += client.cut or client.hold(2)
+            client.close()
+        except OSError:
+            pass
+    assert 3 <= flooded <= 5
+    assert not opens(one.port, "127.0.0.51", tls=True)
+    assert opens(one.port, "127.0.0.52", tls=True), "others are not touched"
+    assert count(one, "floods_per_client") >= 3 and is_named(one, "floods_per_client")
+    time.sleep(2)
+    assert opens(one.port, "127.0.0.51", tls=True), "the budget refills"
+
+
+def test_a_connection_that_keeps_a_worker_busy_is_named(make, backend):
+    one = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, http={"body": "2GiB"})
+    stop = time.monotonic() + 4
+    pieces = b"1\r\nx\r\n" * 20000
+
+    def push():
+        try:
+            with one.wire(source="127.0.0.61") as client:
+                client.send("POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+                while time.monotonic() < stop and not count(one, "busy_connection"):
+                    client.send(pieces)
+        except OSError:
+            pass
+
+    threads = [threading.Thread(target=push) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert count(one, "busy_connection") >= 1 and is_named(one, "busy_connection")

@@ -2,6 +2,9 @@
 # Licensed under the Apache License, Version 2.0.
 """Floods against one worker, while a good client is served by it: memory, processor, its latency, and how each ended.
 
+The attack, the load and the back end share the machine with the gateway. What they cost a good client by that is seen in a control: the
+same attack against a second gateway, while the first, which nobody attacks, serves the good client.
+
 The table is printed at the end (`-s`), and written where SALLYPORT_FLOOD_TABLE says. SALLYPORT_FLOOD_SECONDS is the length of each.
 """
 import json
@@ -24,23 +27,25 @@ MANY = {"slow_heads": 200, "slow_bodies": 200, "slow_readers": 60, "idle_connect
         "zero_windows": 4, "unread_answers": 4, "many_streams": 4, "slow_bodies_h2": 6, "slow_head_h2": 100, "handshakes": 8, "connections": 8}
 # What stays within every budget and is only slowed down by the client's own windows and speed.
 BORNE = {"pipelined", "pipelined_unread", "tiny_chunks", "large_window_uploads", "table_resizes", "empty_lines", "connections", "handshakes"}
+NAMES = [f.__name__ for group in floods.ATTACKS.values() for f in group]
+# A good client may wait three times as long as without the attack, and as long as the machine makes two processes take turns.
+TIMES, QUANTUM = 3, 4.0
 rows = []
 
 
 @pytest.fixture(scope="module")
 def stand(make, nginx):
-    """One worker in front of a real nginx, with short deadlines."""
+    """Two gateways of one worker in front of a real nginx, with short deadlines: one to attack, one for the control."""
     folder = nginx.files / "file"
     (folder / "small").write_bytes(bytes(10000))
     with open(folder / "big", "wb") as file:
         file.truncate(100_000_000)
-    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(nginx)]}}, workers=1,
-                   timeouts={"handshake": "1s", "header": "1s", "idle": "1s", "keep_alive": "1s", "patience": "1s", "least_rate": "1KiB"},
-                   log={"access": "off"})
-    worker = gateway.workers()[0]
-    measure(gateway, 1)
-    quiet = measure(gateway, max(SECONDS, 3))
-    yield gateway, worker, quiet
+    pair = [make([route("all", "/", access="open")], {"api": {"endpoints": [url(nginx)]}}, workers=1,
+                 timeouts={"handshake": "1s", "header": "1s", "idle": "1s", "keep_alive": "1s", "patience": "1s", "least_rate": "1KiB"},
+                 log={"access": "off"}) for _ in range(2)]
+    measure(pair[0], 1)
+    quiet = measure(pair[0], max(SECONDS, 3))
+    yield *pair, quiet
     show(quiet)
 
 
@@ -74,47 +79,73 @@ class Watch(threading.Thread):
             time.sleep(0.05)
 
 
+def attacked(target, served, name, source):
+    """The attack on one gateway while another, or the same, serves the good client: what the attack did, and how the client fared."""
+    attack = subprocess.Popen(
+        ["nice", "-n", "10", sys.executable, HERE / "floods.py", "attack", name, "--port", str(target.port), "--clear-port", str(target.clear_port),
+         "--seconds", str(SECONDS + (2.5 if name in MANY else 0.5)), "--connections", str(MANY.get(name, 10)), "--source", source],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    good = measure(served, SECONDS)
+    out, errors = attack.communicate(timeout=60)
+    assert attack.returncode == 0, errors[-2000:]
+    return json.loads(out), good
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [f.__name__ for group in floods.ATTACKS.values() for f in group])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_flood_is_borne(stand, name):
-    gateway, worker, quiet = stand
+    gateway, control, quiet = stand
+    worker = gateway.workers()[0]
+    # Another address for each: what is held against one must not spare the next.
+    source = "127.0.1.%d" % (1 + NAMES.index(name))
     time.sleep(0.3)
     before, met, used = binary.memory([worker], "Anonymous"), defences(gateway), processor(worker)
     watch = Watch(worker)
     watch.start()
-    attack = subprocess.Popen(
-        ["nice", "-n", "10", sys.executable, HERE / "floods.py", "attack", name, "--port", str(gateway.port), "--clear-port", str(gateway.clear_port),
-         "--seconds", str(SECONDS + (2.5 if name in MANY else 0.5)), "--connections", str(MANY.get(name, 10))],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(0.5)
-    good = measure(gateway, SECONDS)
-    out, errors = attack.communicate(timeout=60)
+    done, good = attacked(gateway, gateway, name, source)
     watch.ends = True
     watch.join()
-    assert attack.returncode == 0, errors[-2000:]
-    done = json.loads(out)
     ended = {d: int(v - met.get(d, 0)) for d, v in defences(gateway).items() if v > met.get(d, 0)}
     growth = watch.most - before
-    rows.append((name, done, growth, processor(worker) - used, good, ended))
+    used = processor(worker) - used
+    good, machine = fairly(gateway, control, name, quiet, good)
+    rows.append((name, done, growth, used, good, machine, ended))
     assert gateway.workers() == [worker], "the worker lives"
     assert good["failures"] == 0 and good["requests"] > 0, good
     # 32 MiB is the promise; a short run on a busy machine is only to show what has no bound at all.
     assert growth <= (32 if LONG else 64) << 10, "%d KiB" % growth
     if name not in BORNE:
         assert done["cut"] + done["refused"] + sum(ended.values()) > 0, done
-    # On a machine that does other work the attack's own processor time shows here: a figure for the long, quiet run.
-    if LONG:
-        assert good["p99"] <= max(3 * quiet["p99"], 15), (good, quiet)
+    assert good["p99"] <= bound(quiet, machine), (good, quiet, machine)
+
+
+def bound(quiet, machine):
+    return max(TIMES * max(quiet["p99"], machine["p99"] if machine else 0), QUANTUM)
+
+
+def fairly(gateway, control, name, quiet, good):
+    """How the client fared, and in the control where it took longer than without attack; again where the machine had other work meanwhile."""
+    machine, number = None, NAMES.index(name)
+    for attempt in range(3):
+        if good["p99"] <= bound(quiet, machine):
+            break
+        _, machine = attacked(control, gateway, name, "127.0.%d.%d" % (2 + attempt, 1 + number))
+        if good["p99"] <= bound(quiet, machine):
+            break
+        _, good = attacked(gateway, gateway, name, "127.0.%d.%d" % (5 + attempt, 1 + number))
+    return good, machine
 
 
 def show(quiet):
     lines = ["quiet: p50 %.2f ms, p99 %.2f ms" % (quiet["p50"], quiet["p99"]),
-             "%-22s %12s %6s %5s %9s %7s %8s %8s  %s" % ("attack", "bytes sent", "conns", "cut", "memory", "cpu s", "p99 ms", "x quiet", "how it ended")]
-    for name, done, growth, used, good, ended in rows:
+             "%-22s %12s %6s %5s %9s %7s %8s %8s %8s  %s" % (
+                 "attack", "bytes sent", "conns", "cut", "memory", "cpu s", "p99 ms", "x quiet", "control", "how it ended")]
+    for name, done, growth, used, good, machine, ended in rows:
         how = ", ".join("%s %d" % pair for pair in sorted(ended.items())) or ("answered and closed" if done["cut"] else "borne")
-        lines.append("%-22s %12d %6d %5d %6.1f MiB %6.2f %8.2f %8.2f  %s" % (
+        lines.append("%-22s %12d %6d %5d %6.1f MiB %6.2f %8.2f %8.2f %8s  %s" % (
             name, done["bytes"], done["connections"] + done["refused"], done["cut"] + done["refused"], growth / 1024, used,
-            good["p99"] or 0, (good["p99"] or 0) / quiet["p99"], how))
+            good["p99"] or 0, (good["p99"] or 0) / quiet["p99"], "%.2f" % machine["p99"] if machine else "-", how))
     text = "\n".join(lines)
     print("\n" + text)
     if path := os.environ.get("SALLYPORT_FLOOD_TABLE"):
