@@ -5,6 +5,7 @@
 # All tests: Swift's own, then the release binary against real clients, upstreams, browser and Redis.
 #   deploy/test.sh                  everything
 #   deploy/test.sh --interop [ARG…] only the second half; ARGs go to pytest
+#   deploy/test.sh --requirements   only the requirement table
 #   deploy/test.sh --self-test      what this script needs of the machine is there or can be installed
 # SALLYPORT_TEST_LONG=1 adds the ten-minute runs.
 set -uo pipefail
@@ -56,6 +57,9 @@ interop() {
     .venv/bin/python -m pytest Tests/Interop -p no:cacheprovider "$@"
 }
 
+# The requirement table: each row's example against the release binary; SALLYPORT_ROWS=FILE writes what was expected and seen.
+requirements() { .venv/bin/python -m pytest Tests/Spec -p no:cacheprovider -q; }
+
 # A second reading of the documents about proofs judges the vectors and minted proofs beside the binary.
 oracle() { SALLYPORT_BIN=$BINARY "$(Tests/Oracle/setup.sh)" -m pytest -q Tests/Oracle -p no:cacheprovider; }
 
@@ -69,17 +73,22 @@ case ${1:-} in
     prepare
     step "Release build" release_build && step "Release binary, real clients" interop "$@"
     ;;
+--requirements)
+    prepare
+    step "Release build" release_build && step "Requirements, row by row" requirements
+    ;;
 "")
     prepare
     step "Scripts test themselves" self_tests
     step "Swift tests" swift_tests
     if step "Release build" release_build; then
         step "Release binary, real clients" interop
+        step "Requirements, row by row" requirements
         step "Proofs, judged twice" oracle
     fi
     ;;
 *)
-    echo "usage: deploy/test.sh [--interop [PYTEST ARGUMENTS] | --self-test]" >&2
+    echo "usage: deploy/test.sh [--interop [PYTEST ARGUMENTS] | --requirements | --self-test]" >&2
     exit 2
     ;;
 esac

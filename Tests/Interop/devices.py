@@ -145,17 +145,17 @@ class IPhone:
         self.id = sha256(b"\x04" + self.x + self.y)
         self.key_id = b64(self.id)
 
-    def attest(self, binding, tamper=None):
-        """The attestation object over the SHA-256 of `binding`."""
+    def attest(self, binding, tamper=None, form="apple-appattest", counter=0, days=(-1, 2), extension=True):
+        """The attestation object over the SHA-256 of `binding`; the options each break one rule of Apple's."""
         cose = cbor2.dumps({1: 2, 3: -7, -1: 1, -2: self.x, -3: self.y})
-        data = sha256(self.app) + b"\x40" + bytes(4) + self.environment + len(self.id).to_bytes(2, "big") + self.id + cose
+        data = sha256(self.app) + b"\x40" + counter.to_bytes(4, "big") + self.environment + len(self.id).to_bytes(2, "big") + self.id + cose
         nonce = sha256(data + sha256(binding))
         leaf = certificate(name(self.id.hex()), self.key, self.authorities.apple_ca.subject, self.authorities.apple_ca_key, ca=False,
-                           extra=[(NONCE, sequence(tagged(1, octets(nonce))))], days=(-1, 2))
+                           extra=[(NONCE, sequence(tagged(1, octets(nonce))))] if extension else [], days=days)
         if tamper:
             data = tamper(data)
         return b64(cbor2.dumps({
-            "fmt": "apple-appattest",
+            "fmt": form,
             "attStmt": {"x5c": [bytes_of(leaf), bytes_of(self.authorities.apple_ca)], "receipt": os.urandom(40)}, "authData": data}))
 
     def assert_(self, binding, counter=None, tamper=None):
@@ -175,41 +175,52 @@ class Android:
     """One phone with hardware-backed keys; its state is what its key attestations say."""
 
     def __init__(self, authorities, package="com.example.fieldapp", signer=b"\x11" * 32, locked=True, boot=0, level=1,
-                 batch_days=(-300, 300), foreign=False, application=True, root_of_trust=True):
+                 batch_days=(-300, 300), foreign=False, application=True, root_of_trust=True, batch_ca=True, root_copy=None, serial=None):
         self.authorities, self.package, self.signer = authorities, package, signer
         self.locked, self.boot, self.level, self.application, self.root_of_trust = locked, boot, level, application, root_of_trust
         self.batch_key = ec.generate_private_key(ec.SECP256R1())
-        self.serial = x509.random_serial_number()
+        self.serial = serial or x509.random_serial_number()
         ca, ca_key = authorities.google_ca, authorities.google_ca_key
         self.upper = [ca, authorities.google]
+        if root_copy:  # the same key in another certificate, valid from and to these days
+            self.upper = [ca, certificate(name("Google root"), authorities.google_key, name("Google root"), authorities.google_key, days=root_copy)]
         if foreign:
             key = ec.generate_private_key(ec.SECP384R1())
             root = certificate(name("Another root"), key, name("Another root"), key)
             ca_key = ec.generate_private_key(ec.SECP256R1())
             ca = certificate(name("Another CA"), ca_key, name("Another root"), key)
             self.upper = [ca, root]
-        self.batch = certificate(name("batch"), self.batch_key, ca.subject, ca_key, days=batch_days, serial=self.serial)
+        self.batch = certificate(name("batch"), self.batch_key, ca.subject, ca_key, ca=batch_ca, days=batch_days, serial=self.serial)
 
     @property
     def fingerprint(self):
         return self.signer.hex()
 
-    def chain(self, binding, plain=False, swap=False):
-        """The chain of a fresh key, leaf first; `plain`: the text itself is the challenge, not its hash."""
+    def chain(self, binding, plain=False, swap=False, lower=False, hardware_application=False):
+        """The chain of a fresh key, leaf first.
+
+        `plain`: the text itself is the challenge, not its hash. `swap`: two certificates change places. `lower`: the attested key signs
+        another leaf that says the same. `hardware_application`: the app is named in the hardware's list, where it counts for nothing.
+        """
         challenge = binding if plain else sha256(binding)
         application = sequence(set_of(sequence(octets(self.package.encode()), number(7))), set_of(octets(self.signer)))
-        software = [tagged(701, number(1780000000000))] + ([tagged(709, octets(application))] if self.application else [])
+        named = [tagged(709, octets(application))] if self.application else []
+        software = [tagged(701, number(1780000000000))] + ([] if hardware_application else named)
         boot = sequence(octets(b"\x22" * 32), der(b"\x01", b"\xff" if self.locked else b"\x00"), number(self.boot, 10), octets(b"\x33" * 32))
         hardware = [tagged(1, set_of(number(2))), tagged(2, number(3)), tagged(3, number(256))]
         hardware += [tagged(704, boot)] if self.root_of_trust else []
-        hardware += [tagged(705, number(160000)), tagged(706, number(202605))]
+        hardware += [tagged(705, number(160000)), tagged(706, number(202605))] + (named if hardware_application else [])
         description = sequence(number(300), number(self.level, 10), number(300), number(self.level, 10), octets(challenge), octets(b""),
                                sequence(*software), sequence(*hardware))
         key = ec.generate_private_key(ec.SECP256R1())
         leaf = certificate(name("Android Keystore Key"), key, self.batch.subject, self.batch_key, ca=None,
                            extra=[(KEY_DESCRIPTION, description)], serial=1,
                            start=datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc), days=(0, 9000))
-        chain = [b64(bytes_of(one)) for one in [leaf, self.batch, *self.upper]]
+        upper = [self.batch, *self.upper]
+        if lower:
+            upper, holder = [leaf, *upper], ec.generate_private_key(ec.SECP256R1())
+            leaf = certificate(name("Invented"), holder, leaf.subject, key, ca=None, extra=[(KEY_DESCRIPTION, description)])
+        chain = [b64(bytes_of(one)) for one in [leaf, *upper]]
         if swap:
             chain[1], chain[2] = chain[2], chain[1]
         return chain

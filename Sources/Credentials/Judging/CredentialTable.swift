@@ -130,6 +130,7 @@ package enum CredentialTable {
         }
         var steps = steps(presented, rules: standing.rules, dialect: standing.dialect)
         if keyFault == .malformed { steps.insert(NextSteps.mistypedKey, at: 0) }
+        if hasToken, steps.first != NextSteps.signInAgain { steps.insert(NextSteps.signInAgain, at: 0) }
         return Refusal(
             .appCredentialsRequired,
             missing: .credential,

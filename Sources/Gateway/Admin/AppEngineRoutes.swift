@@ -238,7 +238,7 @@ extension AdminRoutes {
         return AdminAnswer(.object([("failures", .array(rows))]))
     }
 
-    private func stored<Value: Sendable>(
+    func stored<Value: Sendable>(
         _ call: () async throws(StoreError) -> Value
     ) async throws(AdminProblem) -> Value {
         do {

@@ -21,7 +21,7 @@ extension AdminRoutes {
         },
         Route("GET", "apps/*/check") { routes, request async throws(AdminProblem) in
             let record = try await routes.app(request.path[1])
-            let warnings = routes.warnings(before: request.query["mode"], of: record)
+            let warnings = try await routes.warnings(before: request.query["mode"], of: record)
             return AdminAnswer(.object([("mode", .string(record.check.rawValue)), ("warnings", .texts(warnings))]))
         },
         Route("PUT", "apps/*/check") { routes, request async throws(AdminProblem) in
@@ -137,6 +137,7 @@ extension AdminRoutes {
         guard let mode = CheckMode(rawValue: word) else {
             throw .badRequest("mode is off, monitor or enforce, not \"\(word)\"")
         }
+        let warnings = try await warnings(before: word, of: try await app(request.path[1]))
         return try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
             let former = record.check
             guard former != mode else { return [] }
@@ -148,15 +149,20 @@ extension AdminRoutes {
             let verb = isChanged ? "is \(mode.rawValue) now" : "is \(mode.rawValue) already"
             return [
                 ("message", .string("the check of \(record.appID.rawValue) \(verb)")), ("mode", .string(mode.rawValue)),
-                ("warnings", .texts(self.warnings(before: mode.rawValue, of: record))),
+                ("warnings", .texts(warnings)),
             ]
         }
     }
 
-    /// What enforcing would break, as far as the record tells (APP-085).
-    private func warnings(before mode: String?, of record: AppRecord) -> [String] {
+    /// What enforcing would break (APP-085): words, which the command line says as sentences.
+    private func warnings(before mode: String?, of record: AppRecord) async throws(AdminProblem) -> [String] {
         guard mode == CheckMode.enforce.rawValue else { return [] }
-        guard record.native.ios.isEmpty, record.native.android.isEmpty else { return [] }
-        return ["no iOS or Android build is registered: no phone can prove itself"]
+        let days = try await stored { () async throws(StoreError) in
+            try await registry.signInHistory.signIns(of: record.recordID, now: now())
+        }
+        var warnings: [String] = []
+        if days.contains(where: { $0.counts[.secret, default: 0] > 0 }) { warnings.append("secret_used_30d") }
+        if record.native.ios.isEmpty, record.native.android.isEmpty { warnings.append("no_native_identity") }
+        return warnings
     }
 }

@@ -67,11 +67,20 @@ enum PolicyCommands {
         if !invocation.has("--yes"), Terminal.isInteractive {
             let target = "/apps/\(try invocation.app().asPathSegment)/check?mode=enforce"
             let warnings = try RemoteGateway(for: invocation).call("GET", target).texts("warnings")
-            for warning in warnings { Terminal.complain("warning: \(warning)\n") }
+            for warning in warnings { Terminal.complain("warning: \(sentence(of: warning))\n") }
             guard warnings.isEmpty || Terminal.confirms("enforce all the same?") else {
                 throw CommandFailure(exit: .refused, code: "not_confirmed", message: "nothing was changed")
             }
         }
         try change("check", .members([("mode", .string("enforce"))]), invocation)
+    }
+
+    /// What the word of a warning means.
+    private static func sentence(of warning: String) -> String {
+        switch warning {
+        case "secret_used_30d": "the secret signed the app in during the last 30 days: such sign-ins will be refused"
+        case "no_native_identity": "no iOS or Android build is registered: no phone can prove itself"
+        default: warning
+        }
     }
 }
