@@ -57,7 +57,7 @@ let package = Package(
         library("Transport", ["Buffers", "CLinux", "COpenSSL", "Telemetry"], settings: hot),
         library("HTTP", ["Buffers", "CNghttp2"]),
         library("Attestation", ["Crypto", "Encodings"]),
-        library("Credentials", ["Attestation", "Crypto", "Encodings"]),
+        library("Credentials", ["Attestation", "Buffers", "Crypto", "Encodings"]),
         library("Limits"),
         library(
             "Store",

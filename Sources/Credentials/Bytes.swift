@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 extension Span where Element == UInt8 {
     /// Whether these are exactly the bytes of `text`; allocates nothing.
     @inline(__always)
@@ -12,10 +14,17 @@ extension Span where Element == UInt8 {
     }
 
     /// Whether both hold the same bytes; not for secrets.
-    @inline(__always)
     package func equals(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
-        for index in indices where self[index] != other[index] { return false }
+        var index = 0
+        while index &+ 8 <= count {
+            if word(at: index) != other.word(at: index) { return false }
+            index &+= 8
+        }
+        while index < count {
+            if self[index] != other[index] { return false }
+            index &+= 1
+        }
         return true
     }
 

@@ -181,9 +181,7 @@ struct JudgementMatrix {
             return .verified(facts(dialect, trust: .hardware, app: "000000000000000000000000"))
         case .otherDialectsToken: return .verified(facts(.vouch, trust: .hardware))
         case .expiredToken:
-            var facts = facts(dialect, trust: .hardware)
-            facts.expiresAt = Fixture.now
-            return .verified(facts)
+            return .verified(facts(dialect, trust: .hardware, expiresAt: Fixture.now))
         case .invalidToken: return .invalid(.malformed)
         case .nothing, .goodKey, .otherAppsKey, .mistypedKey, .wrongSecret, .listedOrigin, .unlistedOrigin,
             .nullOrigin, .goodKeyUnlistedOrigin, .badKeyListedOrigin, .badKeyUnlistedOrigin, .twoOrigins,
@@ -195,7 +193,8 @@ struct JudgementMatrix {
     private func facts(
         _ dialect: Dialect,
         trust: Trust?,
-        app: String = "65f0c0ffee65f0c0ffee65f0"
+        app: String = "65f0c0ffee65f0c0ffee65f0",
+        expiresAt: Int64 = Fixture.now + 1
     ) -> TokenFacts {
         let source = OwnSource(
             organization: Fixture.organization,
@@ -209,7 +208,7 @@ struct JudgementMatrix {
             trust: trust,
             person: "17",
             issuedAt: Fixture.now - 1_000,
-            expiresAt: Fixture.now + 1,
+            expiresAt: expiresAt,
             tokenID: "t"
         )
     }

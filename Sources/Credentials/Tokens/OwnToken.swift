@@ -72,7 +72,10 @@ package struct OwnToken: Sendable, Equatable {
     }
 
     /// The facts that judging needs.
-    package var facts: TokenFacts {
+    package var facts: TokenFacts { facts(signedBy: nil) }
+
+    /// The same, with the key that signed it.
+    func facts(signedBy keyID: String?) -> TokenFacts {
         TokenFacts(
             kind: kind,
             source: .own(
@@ -89,7 +92,8 @@ package struct OwnToken: Sendable, Equatable {
             person: person,
             issuedAt: issuedAt,
             expiresAt: expiresAt,
-            tokenID: tokenID
+            tokenID: tokenID,
+            keyID: keyID
         )
     }
 }

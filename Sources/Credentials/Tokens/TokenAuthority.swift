@@ -46,9 +46,7 @@ package final class TokenAuthority: Sendable {
     ) throws(TokenFault) -> TokenFacts {
         let token = try JOSEToken(parsing: text)
         if let own, own.claims(token) {
-            var facts = try own.verify(token, kinds: use.kinds, now: now).facts
-            facts.keyID = token.keyID
-            return facts
+            return try own.verify(token, kinds: use.kinds, now: now).facts(signedBy: token.keyID)
         }
         guard let (issuer, keys) = issuer(of: token, use) else { throw .wrongIssuer }
         return try issuer.verify(token, keys: keys, now: now, leeway: leeway)

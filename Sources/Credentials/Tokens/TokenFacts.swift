@@ -2,19 +2,21 @@
 // Licensed under the Apache License, Version 2.0.
 
 /// The route-independent facts of a verified token: what a cache may hold.
-package struct TokenFacts: Sendable {
-    package var kind: CredentialKind
-    package var source: TokenSource
+///
+/// An object, so that judging a token that was seen before copies one reference and not all it says.
+package final class TokenFacts: Sendable {
+    package let kind: CredentialKind
+    package let source: TokenSource
     /// Known for attested tokens only.
-    package var trust: Trust?
-    package var person: String?
+    package let trust: Trust?
+    package let person: String?
     /// Milliseconds since 1970.
-    package var issuedAt: Int64
-    package var expiresAt: Int64
+    package let issuedAt: Int64
+    package let expiresAt: Int64
     /// Always there for ours; some issuers give none.
-    package var tokenID: String?
+    package let tokenID: String?
     /// The key that signed it, safe to log once the token is verified.
-    package var keyID: String?
+    package let keyID: String?
 
     package init(
         kind: CredentialKind,

@@ -55,8 +55,7 @@ extension Span<UInt8> {
     /// Whether these are the bytes of `array` from `offset` on.
     func matches(_ array: [UInt8], from offset: Int = 0) -> Bool {
         guard array.count - offset >= count else { return false }
-        for index in indices where self[index] != array[offset + index] { return false }
-        return true
+        return equals(array.span.extracting(offset..<offset + count))
     }
 
     /// Whether these are the bytes of `text`.
@@ -95,8 +94,8 @@ struct DirectoryTable {
         var digest: UInt64 = 0
         /// nil: free.
         var slot: DirectorySlot?
-        /// Which of the slot's names stands here.
-        var name = 0
+        /// The name that stands here: beside its slot, so that comparing it is one step.
+        var name = DirectoryName(.record, "")
     }
 
     private let digest = NameDigest()
@@ -117,14 +116,14 @@ struct DirectoryTable {
     func find(_ kind: DirectoryKind, _ name: Span<UInt8>) -> DirectorySlot? {
         let wanted = digest.of(kind, name)
         var at = Int(truncatingIfNeeded: wanted) & (places.count - 1)
-        while let slot = places[at].slot {
-            if places[at].digest == wanted, slot.names[places[at].name].equals(kind, name) {
-                slot.wasUsed = true
+        while true {
+            if places[at].digest == wanted, places[at].name.equals(kind, name), let slot = places[at].slot {
+                if !slot.wasUsed { slot.wasUsed = true }
                 return slot
             }
+            if places[at].slot == nil { return nil }
             at = (at + 1) & (places.count - 1)
         }
-        return nil
     }
 
     /// The app of a name in two parts, kept joined by a slash.
@@ -132,7 +131,7 @@ struct DirectoryTable {
         let wanted = digest.of(kind, first, second)
         var at = Int(truncatingIfNeeded: wanted) & (places.count - 1)
         while let slot = places[at].slot {
-            if places[at].digest == wanted, slot.names[places[at].name].equals(kind, first, second) {
+            if places[at].digest == wanted, places[at].name.equals(kind, first, second) {
                 slot.wasUsed = true
                 return slot
             }
@@ -172,11 +171,11 @@ struct DirectoryTable {
     private mutating func place(_ slot: DirectorySlot, under index: Int) {
         if let at = place(of: slot.names[index]) {
             places[at].slot = slot
-            places[at].name = index
+            places[at].name = slot.names[index]
             return
         }
         if (placeCount + 1) * 2 > places.count { grow() }
-        put(Place(digest: slot.names[index].digest(digest), slot: slot, name: index))
+        put(Place(digest: slot.names[index].digest(digest), slot: slot, name: slot.names[index]))
         placeCount += 1
     }
 
@@ -184,8 +183,8 @@ struct DirectoryTable {
     private func place(of name: DirectoryName) -> Int? {
         let wanted = name.digest(digest)
         var at = Int(truncatingIfNeeded: wanted) & (places.count - 1)
-        while let slot = places[at].slot {
-            if places[at].digest == wanted, slot.names[places[at].name] == name { return at }
+        while places[at].slot != nil {
+            if places[at].digest == wanted, places[at].name == name { return at }
             at = (at + 1) & (places.count - 1)
         }
         return nil
