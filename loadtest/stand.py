@@ -61,6 +61,18 @@ def cpu(pids):
     return total / 1e9
 
 
+def user_ticks(pids):
+    """Seconds in user mode, by the scheduler's ticks: coarse, and only to tell user from system."""
+    total = 0
+    for pid in pids:
+        try:
+            with open("/proc/%d/stat" % pid) as file:
+                total += int(file.read().rpartition(")")[2].split()[11])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def core_busy(core):
     with open("/proc/stat") as file:
         values = next(line for line in file if line.startswith("cpu%d " % core)).split()[1:]
@@ -71,6 +83,10 @@ def core_busy(core):
 def pin(pids, core):
     for pid in pids:
         os.sched_setaffinity(pid, {core})
+
+
+class Missing(Exception):
+    """A peer that is not installed: its row says so, and its gates fail."""
 
 
 class Server:
@@ -87,7 +103,7 @@ class Stand:
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.processes = []
+        self.processes, self.log_reader, self.redis_port = [], None, 0
         self.build_tools()
         self.make_materials()
         self.origin_port = upstreams.free_port()
@@ -98,7 +114,8 @@ class Stand:
 
     # -- materials ---------------------------------------------------------------
     def build_tools(self):
-        for name, flags in (("loadgen", ["-lssl", "-lcrypto"]), ("origin", []), ("mallocs.so", ["-shared", "-fPIC"])):
+        tls = ["-lssl", "-lcrypto"]
+        for name, flags in (("loadgen", tls), ("relay", tls), ("origin", []), ("logsink", []), ("mallocs.so", ["-shared", "-fPIC"])):
             source, made = HERE / "src" / (name.split(".")[0] + ".c"), self.file(name)
             if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
                 run("cc", "-O2", "-o", made, source, *flags)
@@ -134,26 +151,60 @@ class Stand:
     def close(self):
         for process in self.processes:
             process.stop()
+        if self.log_reader:
+            self.log_reader.terminate()
+            self.log_reader.wait()
 
     def peer(self, name, mode):
-        """Debian's haproxy or nginx, configured for `plain` or `key`."""
-        port, config = upstreams.free_port(), self.file("%s-%s.conf" % (name, mode))
-        config.write_text(self.template("%s.%s" % (name, "cfg" if name == "haproxy" else "conf"), mode, port))
-        found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin")
-        if not found:
-            raise RuntimeError("no %s here: apt-get install %s" % (name, name))
-        arguments = [found, "-db", "-f", config] if name == "haproxy" else [found, "-p", self.directory, "-c", config]
-        process = self.spawn("%s-%s" % (name, mode), arguments, SERVER_CORE, port)
+        """A peer, configured for `plain`, `key` or a kind of tokens; with `+log` it keeps an access log as its operators would."""
+        port, program = upstreams.free_port(), re.split("[+-]", name)[0]
+        made = "%s-%s" % (name.replace("+", "-"), mode)
+        if program == "relay":
+            arguments = [self.file("relay"), port, self.origin_port, self.file("cert.pem"), self.file("key.pem")]
+        else:
+            if name == "nginx-lua":
+                self.start_redis()
+            config = self.file(made + ".conf")
+            config.write_text(self.template("%s.%s" % (program, "cfg" if program == "haproxy" else "conf"), {mode, *re.split("[+-]", name)[1:]}, port, made))
+            found = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")
+            if not found:
+                raise Missing("no %s here: apt-get install %s" % (program, program))
+            if name == "nginx-lua":
+                tried = subprocess.run([found, "-t", "-p", self.directory, "-c", config], capture_output=True, text=True)
+                if tried.returncode:
+                    raise Missing("apt-get install libnginx-mod-http-lua lua-resty-core lua-cjson (%s)" % tried.stderr.strip().splitlines()[0][-120:])
+            arguments = [found, "-db", "-f", config] if program == "haproxy" else [found, "-p", self.directory, "-c", config]
+        if name == "haproxy+log":
+            self.read_log()
+        process = self.spawn(made, arguments, SERVER_CORE, port)
         return Server(name, port, process.pid, stop=process.stop)
 
-    def template(self, name, mode, port):
+    def start_redis(self):
+        """The Redis of nginx with Lua, with its script and a set of revoked tokens."""
+        if self.redis_port:
+            return
+        self.redis_port = upstreams.free_port()
+        self.spawn("redis", ["redis-server", "--port", self.redis_port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], LOAD_CORE, self.redis_port)
+        ask = lambda *words: run("redis-cli", "-p", self.redis_port, *words)
+        ask("SCRIPT", "LOAD", (HERE / "peers/window.lua").read_text())
+        ask("SADD", "revoked", *("gone-%d" % i for i in range(1000)))
+
+    def read_log(self):
+        """Something reads what haproxy logs, as a syslog service would."""
+        if not self.log_reader:
+            self.log_reader = subprocess.Popen(["taskset", "-c", str(LOAD_CORE), self.file("logsink"), self.file("haproxy.sock")], stdout=subprocess.PIPE)
+            self.log_reader.stdout.readline()
+
+    def template(self, name, modes, port, made):
         kept, keep = [], True
         for line in (HERE / "peers" / name).read_text().splitlines(True):
             if mark := re.match(r"\s*#@(if|end)(.*)", line):
-                keep = mark[1] == "end" or mode in mark[2].split()
+                words = mark[2].split()
+                keep = mark[1] == "end" or bool(modes & set(words)) or any(w[0] == "!" and w[1:] not in modes for w in words)
             elif keep:
                 kept.append(line)
-        values = {"DIR": self.directory, "ORIGIN": self.origin_port, "SECRET": SECRET, "PORT": port, "NAME": "nginx-" + mode}
+        values = {"DIR": self.directory, "HERE": HERE / "peers", "ORIGIN": self.origin_port, "SECRET": SECRET, "PORT": port, "NAME": made,
+                  "REDIS": self.redis_port, "SHA": hashlib.sha1((HERE / "peers/window.lua").read_bytes()).hexdigest()}
         return re.sub(r"\{\{(\w+)\}\}", lambda m: str(values[m[1]]), "".join(kept))
 
     def gateway(self, workers=1, environment=None, **sections):
@@ -166,6 +217,8 @@ class Stand:
             make("plain", "/", access="open"),
             make("key", "/key/", dialect="offlineid", access=keyed, cors={}),
             make("tokens", "/tokens/", dialect="offlineid", access={"organizations": ["load"], "credentials": ["session_token"]}, cors={}),
+            make("shared", "/shared/", dialect="offlineid", access={"organizations": ["load"], "credentials": ["session_token"]}, cors={}, limits=[
+                {"name": "person", "per": ["app", "person"], "limit": many, "window": "60s"}]),
             make("windows", "/windows/", dialect="offlineid", access=keyed, limits=[
                 {"name": "app", "per": ["app"], "limit": many, "window": "60s"},
                 {"name": "client", "per": ["app", "client"], "limit": many, "window": "60s"}]),
@@ -228,6 +281,19 @@ class Stand:
         return {"requests": succeeded, "errors": max(0, failed + errored - 256), "non2xx": odd, "rps": succeeded / seconds, "p50_us": at(.5), "p99_us": at(.99),
                 "resumed": 0}
 
+    def h2_connections(self, port, seconds, path):
+        """A new HTTP/2 connection for each request, in rounds, for about as long."""
+        rounds, count = 0, 400
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            rounds += 1
+            said = run("taskset", "-c", LOAD_CORE, "h2load", "-n", count, "-c", count, "-m", 1, "-t", 1, "--tls13-ciphers=TLS_AES_128_GCM_SHA256", "--groups=X25519",
+                       "--npn-list=h2", "--connect-to=127.0.0.1:%d" % port, "https://%s:%d%s" % (HOST, port, path), timeout=60).decode()
+            if "Application protocol: h2" not in said or " %d succeeded" % count not in said:
+                raise RuntimeError("h2load: %s" % said[-400:])
+        done = rounds * count
+        return {"requests": done, "errors": 0, "non2xx": 0, "rps": done / seconds}
+
     def probe(self, port, path, fields):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -241,10 +307,12 @@ class Stand:
     def timed(self, server, seconds, *arguments, load=None):
         """One measurement: what the load saw, and the CPU that the server used for it."""
         pids = server.pids()
-        began, used, busy = time.monotonic(), cpu(pids), core_busy(SERVER_CORE)
+        began, used, busy, load_busy, user = time.monotonic(), cpu(pids), core_busy(SERVER_CORE), core_busy(LOAD_CORE), user_ticks(pids)
         result = (load or self.loadgen)(server.port, seconds, *arguments)
         wall = time.monotonic() - began
         result["cpu"] = cpu(pids) - used
         result["foreign"] = max(0.0, (core_busy(SERVER_CORE) - busy - result["cpu"]) / wall)
+        result["util"], result["load"] = result["cpu"] / wall, (core_busy(LOAD_CORE) - load_busy) / wall
+        result["user"] = 1000 * (user_ticks(pids) - user) / max(1, result["requests"])
         result["ms"] = 1000 * result["cpu"] / max(1, result["requests"])
         return result

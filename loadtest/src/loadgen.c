@@ -6,7 +6,7 @@
 //   loadgen --port P [--tls] --mode ka|conn|idle [--conns N] [--duration S]
 //           [--rate R] [--path /1k] [--host NAME] [--hdr 'K: V']...
 //           [--rotate FILE --rotate-prefix 'Authorization: Bearer ']
-//           [--body BYTES] [--resume]
+//           [--body BYTES] [--resume] [--from ADDRESS]
 //   loadgen --mint HS256|ES256 --key FILE --count N --iss I --aud A --exp T
 //
 // ka:   keep-alive connections; closed loop, or open loop at --rate requests/s
@@ -54,7 +54,7 @@ typedef struct {
 } conn;
 
 static int opt_port, opt_tls, opt_conns = 64, opt_resume;
-static const char *opt_mode = "ka", *opt_path = "/1k", *opt_host = "gw.test", *opt_rotate, *opt_prefix = "Authorization: Bearer ";
+static const char *opt_from, *opt_mode = "ka", *opt_path = "/1k", *opt_host = "gw.test", *opt_rotate, *opt_prefix = "Authorization: Bearer ";
 static double opt_duration = 4, opt_rate;
 static size_t opt_body;
 static char extra[8192];
@@ -97,6 +97,11 @@ static void open_conn(conn *c) {
     int one = 1;
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(opt_port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    if (opt_from) {
+        struct sockaddr_in from = { .sin_family = AF_INET };
+        inet_pton(AF_INET, opt_from, &from.sin_addr);
+        if (bind(c->fd, (void *)&from, sizeof from) < 0) die("bind");
+    }
     if (connect(c->fd, (void *)&a, sizeof a) < 0 && errno != EINPROGRESS) die("connect");
     c->state = CONNECTING;
     c->events = EPOLLOUT;
@@ -409,6 +414,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(a, "--rotate-prefix")) opt_prefix = V;
         else if (!strcmp(a, "--body")) opt_body = atol(V);
         else if (!strcmp(a, "--resume")) opt_resume = 1;
+        else if (!strcmp(a, "--from")) opt_from = V;  // the address that connections come from
         else if (!strcmp(a, "--mint")) m_alg = V;
         else if (!strcmp(a, "--key")) m_key = V;
         else if (!strcmp(a, "--count")) m_count = atoi(V);
