@@ -1,6 +1,7 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Redis away: the known are served until the lease ends, nobody waits, nothing needs a hand."""
+import json
 import os
 import signal
 import socket
@@ -124,6 +125,44 @@ def test_a_broken_record_closes_its_own_app_only(stand):
     assert gateway.get("/v1/x", broken.fields).status in (401, 403, 503)
     assert gateway.get("/v1/x", {"X-App-Id": broken.id, "Origin": "https://broken.example"}).status in (401, 403, 503)
     assert gateway.get("/v1/x", app.fields).status == 200
+    record = records[0].rpartition(":")[2]
+    assert 'an app is closed: its record cannot be used" record=%s' % record in gateway.output() or record in gateway.output()
+    assert gateway.metrics()['sallyport_registry_cache_total{result="broken"}'] >= 1
+    # Every list that lacks it says so: a line for people, a member for programs, and exit 1.
+    for words in [["apps", "list"], ["apps", "list", "--org", "acme"], ["orgs", "show", "acme"], ["history"], ["keyring", "list"]]:
+        for_people = gateway.run(*words)
+        assert for_people.returncode == 1 and "app %s: " % record in for_people.stderr, (words, for_people)
+        assert app.id in for_people.stdout or words[0] == "keyring", "the others are listed"
+        for_programs = gateway.run(*words, "--json")
+        answer = json.loads(for_programs.stdout)
+        assert for_programs.returncode == 1 and [p["what"] for p in answer["problems"]] == ["app " + record]
+    assert gateway.run("apps", "show", "--app", broken.id).returncode == 1
+    by_name = gateway.run("apps", "show", "--app", "no-such-name")
+    assert by_name.returncode == 1 and record in by_name.stderr, "it might have been this one"
+    whole = gateway.run("history", "--app", app.id, "--json")
+    assert whole.returncode == 0 and json.loads(whole.stdout)["problems"] == []
+
+
+@pytest.mark.parametrize("words, subject", [
+    (["keys", "revoke", ""], "ID"), (["keys", "revoke", "  "], "ID"), (["keys", "list", "--app", ""], "--app"),
+    (["tokens", "revoke", ""], "ID"), (["tokens", "revoke", "--person", " "], "--person"), (["orgs", "show", ""], "ORG"),
+    (["orgs", "create", "\t"], "ORG"), (["apps", "disable", "--app", " "], "--app"), (["apps", "create", "--org", "acme", "--name", ""], "--name"),
+    (["origins", "add", "", "--app", "a"], "ORIGIN"), (["history", "--org", ""], "--org"), (["admin-tokens", "revoke", " "], "ID"),
+])
+def test_an_empty_id_is_a_usage_error_that_says_what_and_how(stand, words, subject):
+    """An unset variable of a script must not mean everything, nor something else."""
+    gateway, app = stand
+    environment = dict(gateway.environment)
+    gateway.environment["SALLYPORT_APP"] = app.id
+    try:
+        result = gateway.run(*words)
+        as_json = gateway.run(*words, "--json")
+    finally:
+        gateway.environment = environment
+    assert result.returncode == 2, (result.stdout, result.stderr)
+    assert subject in result.stderr and "is empty: give" in result.stderr and "--help" in result.stderr
+    assert as_json.returncode == 2 and json.loads(as_json.stdout)["error"] == "usage"
+    assert gateway.get("/v1/x", app.fields).status == 200, "nothing was revoked"
 
 
 class RedisOf:

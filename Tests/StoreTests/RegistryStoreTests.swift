@@ -63,7 +63,7 @@ extension RedisServer {
         #expect(try await store.app(.username(acme, "web2")) == nil)
         #expect(try await store.app(.username(OrganizationID(rawValue: "other"), "web1")) == nil)
         #expect(try await store.organization(acme) == Sample.organization)
-        #expect(try await store.organizations() == [Sample.organization])
+        #expect(try await store.organizations().elements == [Sample.organization])
         #expect(try await store.sequence() == 2)
         store.connection.close()
     }
@@ -80,9 +80,9 @@ extension RedisServer {
             let owner = number % 3 == 0 ? "beta" : "acme"
             _ = try await store.create(Sample.app(number, organization: owner), by: "root", events: [])
         }
-        #expect(try await store.apps().map(\.createdAt) == (1...450).map(Int64.init))
-        #expect(try await store.apps(of: OrganizationID(rawValue: "beta")).count == 150)
-        #expect(try await store.apps(of: OrganizationID(rawValue: "none")).isEmpty)
+        #expect(try await store.apps().elements.map(\.createdAt) == (1...450).map(Int64.init))
+        #expect(try await store.apps(of: OrganizationID(rawValue: "beta")).elements.count == 150)
+        #expect(try await store.apps(of: OrganizationID(rawValue: "none")).elements.isEmpty)
         store.connection.close()
     }
 
@@ -150,7 +150,7 @@ extension RedisServer {
         }
         #expect(outcome.sequence == nil)
         #expect(try await store.sequence() == 2)
-        #expect(try await store.history(app: Sample.app(1).recordID).count == 1)
+        #expect(try await store.history(app: Sample.app(1).recordID).elements.count == 1)
         store.connection.close()
     }
 
@@ -173,7 +173,7 @@ extension RedisServer {
         #expect(sequences == Set(3...14))
         let record = try #require(try await store.app(.appID(AppID(rawValue: "app_1"))))
         #expect(Set(record.keys.map(\.name)) == Set((0..<12).map { "k\($0)" }))
-        #expect(try await store.history(app: record.recordID).count == 12)
+        #expect(try await store.history(app: record.recordID).elements.count == 12)
         for store in others { store.connection.close() }
     }
 
@@ -206,17 +206,19 @@ extension RedisServer {
                 return [HistoryEvent(number % 2 == 0 ? "even" : "odd", [("n", .number(JSONNumber(number)))])]
             }
         }
-        let all = try await store.history(app: id, limit: 1_000)
+        let all = try await store.history(app: id, limit: 1_000).elements
         #expect(all.count == 251)
         #expect(all.last?.event.name == "app_created")
         #expect(all.first?.by == "dev@249")
         #expect(all.first?.event.details["n"]?.integer == 249)
         #expect(zip(all, all.dropFirst()).allSatisfy { $0.at >= $1.at })
-        #expect(try await store.history(app: id, event: "even", limit: 1_000).count == 125)
+        #expect(try await store.history(app: id, event: "even", limit: 1_000).elements.count == 125)
         #expect(
-            try await store.history(app: id, event: "odd", limit: 3).map(\.by) == ["dev@249", "dev@247", "dev@245"]
+            try await store.history(app: id, event: "odd", limit: 3).elements.map(\.by) == [
+                "dev@249", "dev@247", "dev@245",
+            ]
         )
-        #expect(try await store.history(organization: acme).map(\.event.name) == ["org_created"])
+        #expect(try await store.history(organization: acme).elements.map(\.event.name) == ["org_created"])
         store.connection.close()
     }
 
@@ -240,6 +242,51 @@ extension RedisServer {
         store.connection.close()
     }
 
+    @Test @Reactor func `a list says which records it lacks, and why`() async throws {
+        let server = try await RedisServer.launched()
+        let store = try await server.registry()
+        for number in 1...4 { _ = try await store.create(Sample.app(number), by: "root", events: []) }
+        #expect(try await store.apps().problems.isEmpty)
+        let ids = (1...4).map { Sample.app($0).recordID.rawValue }
+        _ = try await store.connection.call(["HSET", .text("{registry}:app:\(ids[0])"), "j", "{\"broken\":"])
+        _ = try await store.connection.call(["DEL", .text("{registry}:app:\(ids[1])")])
+        _ = try await store.connection.call(["HSET", "{registry}:org:acme", "j", "{}"])
+        let apps = try await store.apps(of: acme)
+        #expect(apps.elements.map(\.appID.rawValue) == ["app_3", "app_4"])
+        #expect(apps.problems.map(\.what) == ["app \(ids[0])", "app \(ids[1])"])
+        #expect(apps.problems.last?.reason == "its record is missing")
+        let organizations = try await store.organizations()
+        #expect(organizations.elements.isEmpty && organizations.problems.map(\.what) == ["organization acme"])
+        store.connection.close()
+    }
+
+    @Test @Reactor func `an app whose entries the gateway does not take is listed and named`() async throws {
+        let server = try await RedisServer.launched()
+        let store = try await server.registry()
+        var record = Sample.app(1)
+        record.origins = ["HTTPS://Not-Normal.example/"]
+        _ = try await store.create(record, by: "root", events: [])
+        let apps = try await store.apps()
+        #expect(apps.elements.count == 1)
+        #expect(apps.problems == [RegistryProblem("app app_1", "an entry is not in normal form")])
+        store.connection.close()
+    }
+
+    @Test @Reactor func `a row of a history that cannot be read keeps no other from being read`() async throws {
+        let server = try await RedisServer.launched()
+        let store = try await server.registry()
+        let app = Sample.app(1)
+        _ = try await store.create(app, by: "root", events: [HistoryEvent("app_created")])
+        let key = RedisArgument.text("{registry}:history:\(app.recordID.rawValue)")
+        _ = try await store.connection.call(["XADD", key, "*", "event", "x", "by", "y", "details", "{"])
+        _ = try await store.connection.call(["XADD", key, "*", "what", "ever"])
+        _ = try await store.connection.call(["XADD", key, "*", "event", "x", "by", "y", "details", "{}"])
+        let rows = try await store.history(app: app.recordID)
+        #expect(rows.elements.map(\.event.name) == ["x", "app_created"])
+        #expect(rows.problems.count == 2 && rows.problems.allSatisfy { $0.what.contains(app.recordID.rawValue) })
+        store.connection.close()
+    }
+
     @Test @Reactor func `an answered change survives kill -9, 100 of 100`() async throws {
         let server = try await RedisServer.launched()
         let store = try await server.registry()
@@ -250,7 +297,7 @@ extension RedisServer {
             try await server.restart()
         }
         try await store.connection.becomeReady(within: .seconds(5))
-        #expect(try await store.apps().count == 100)
+        #expect(try await store.apps().elements.count == 100)
         #expect(try await store.sequence() == 101)
         store.connection.close()
     }

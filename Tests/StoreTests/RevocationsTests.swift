@@ -37,7 +37,7 @@ import Transport
             for worker in workers { #expect(worker.revokes(id)) }
         }
         #expect(!workers[0].revokes("jti-5x"))
-        #expect(try await registry.history(app: app, limit: 100).count == 50)
+        #expect(try await registry.history(app: app, limit: 100).elements.count == 50)
         #expect(workers.allSatisfy { $0.feed.resyncs == 1 })
         for worker in workers { await worker.stop() }
         registry.connection.close()

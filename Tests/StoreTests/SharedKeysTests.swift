@@ -23,7 +23,7 @@ import Transport
         async let second = make(other, "k2")
         let made = try await [first, second]
         #expect(made[0] == made[1] && made[0] != nil)
-        #expect(try await one.gatewayHistory().count == 1)
+        #expect(try await one.gatewayHistory().elements.count == 1)
         #expect(try await one.document(KeyringDocument.self).version == 1)
         one.connection.close()
         other.connection.close()

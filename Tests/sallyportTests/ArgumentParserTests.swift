@@ -80,6 +80,55 @@ import Testing
         #expect(try invocation("dev-mode on --hours 72").integer("--hours", in: 1...72) == 72)
     }
 
+    /// A line of each command that is whole, with `blank` in place of one operand or option's value at a time.
+    private func lines(with blank: String) -> [(name: String, whole: [String], broken: [String])] {
+        var lines: [(name: String, whole: [String], broken: [String])] = []
+        for command in CommandTable.all {
+            let operands = command.operands.map { _ in "x" }
+            let required = command.options.filter { $0.isRequired && $0.value != nil }
+            func line(_ operands: [String], _ options: [(Option, String)]) -> [String] {
+                command.words + options.flatMap { [$0.0.name, $0.1] } + operands
+            }
+            let whole = line(operands, required.map { ($0, "x") })
+            for index in operands.indices {
+                var broken = operands
+                broken[index] = blank
+                lines.append(
+                    ("\(command.name) \(command.operands[index].name)", whole, line(broken, required.map { ($0, "x") }))
+                )
+            }
+            for option in command.options where option.value != nil {
+                let others = required.filter { $0.name != option.name }.map { ($0, "x") }
+                lines.append(("\(command.name) \(option.name)", whole, line(operands, others + [(option, blank)])))
+            }
+        }
+        return lines
+    }
+
+    @Test(arguments: ["", " ", "\t", "\n", " \t\r\n", "\u{a0}", "\u{2003}"])
+    func `an empty word is a usage fault of every verb, and the same line with a word is none`(blank: String) {
+        let lines = lines(with: blank)
+        #expect(lines.count > 150)
+        for line in lines {
+            do {
+                _ = try parser.parse(line.broken, environment: [:])
+                Issue.record("\(line.name) takes \"\(blank)\"")
+            } catch {
+                #expect(error.exit == .usage && error.code == "usage")
+                let subject = line.name.split(separator: " ").last.map(String.init) ?? ""
+                #expect(error.message.contains("\(subject) of") && error.message.contains("is empty: give"), "\(error)")
+                #expect(error.nextSteps.first?.hasSuffix("--help") == true)
+            }
+            #expect(throws: Never.self) { try parser.parse(line.whole, environment: [:]) }
+        }
+    }
+
+    @Test(arguments: ["", " ", "\n"])
+    func `an empty SALLYPORT_APP names no app`(blank: String) throws {
+        let invocation = try invocation("keys list", environment: ["SALLYPORT_APP": blank])
+        #expect(throws: CommandFailure.self) { try invocation.app() }
+    }
+
     @Test func `every command and family has help`() throws {
         for command in CommandTable.all {
             guard case .help(let shown) = try parser.parse(command.words + ["--help"], environment: [:]) else {
@@ -90,6 +139,56 @@ import Testing
             guard let family = command.words.first else { continue }
             _ = try parser.parse([family, "--help"], environment: [:])
         }
+    }
+
+    /// As a shell takes a line apart, so far as examples need it.
+    private func words(_ line: String) -> [String] {
+        var words: [String] = []
+        let command = line.prefix(while: { $0 != "<" })
+        for (index, part) in command.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            if index % 2 == 1 {
+                words.append(String(part))
+            } else {
+                words += part.split(separator: " ").map(String.init)
+            }
+        }
+        return words
+    }
+
+    @Test func `every command has an example that is a line of its own, and says how it ends`() throws {
+        for command in CommandTable.all {
+            let examples = CommandExamples.lines(of: command, among: CommandTable.all)
+            #expect(!examples.isEmpty, "\(command.name) has no example")
+            for example in examples {
+                let words = words(example)
+                #expect(words.first == "sallyport")
+                do {
+                    guard case .run(let invocation) = try parser.parse(Array(words.dropFirst()), environment: [:])
+                    else {
+                        Issue.record("\(example) runs nothing")
+                        continue
+                    }
+                    #expect(invocation.command.words == command.words, "\(example)")
+                } catch {
+                    Issue.record("\(example): \(error.message)")
+                }
+            }
+            let page = HelpText.page(command)
+            #expect(
+                page.contains("\nexample: sallyport \(command.name)") && page.contains("exit codes: 0 done, 1 refused")
+            )
+            #expect(page.contains("4 not reachable") == command.asksGateway)
+        }
+        let all = CommandTable.all.flatMap { CommandExamples.lines(of: $0, among: CommandTable.all) }
+        #expect(all.count == CommandExamples.all.count, "an example of no command")
+    }
+
+    @Test(arguments: [
+        ("run", false), ("check", false), ("lab init", false), ("trust status", false), ("keys list", true),
+        ("reload", true),
+    ])
+    func `only what asks a gateway may find none`(name: String, asks: Bool) {
+        #expect(CommandTable.all.first { $0.name == name }?.asksGateway == asks)
     }
 
     @Test func `no two commands have the same words`() {

@@ -26,7 +26,7 @@ package struct AdminRequest: Sendable {
 
     /// A text that the body must have.
     func text(_ name: String) throws(AdminProblem) -> String {
-        guard let text = try optionalText(name), !text.isEmpty else {
+        guard let text = try optionalText(name) else {
             throw .badRequest("the body needs \"\(name)\": a text")
         }
         return text
@@ -36,6 +36,8 @@ package struct AdminRequest: Sendable {
     func optionalText(_ name: String) throws(AdminProblem) -> String? {
         guard let value = body[name], value != .null else { return nil }
         guard let text = value.string else { throw .badRequest("\"\(name)\" is a text") }
+        // Nobody means everybody, or nobody, by it: a variable was not set.
+        guard !text.allSatisfy(\.isWhitespace) else { throw .badRequest("\"\(name)\" is empty") }
         return text
     }
 

@@ -106,8 +106,8 @@ package final class AdminRoutes {
         if name.utf8.count == 24, name.utf8.allSatisfy(\.isLowerHex) { return .record(RecordID(rawValue: name)) }
         let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
         if parts.count == 2 { return .username(OrganizationID(rawValue: parts[0]), parts[1]) }
-        let named = try await registryCall { () async throws(RegistryError) in try await registry.apps() }
-            .filter { $0.username == name }
+        let listing = try await allApps()
+        let named = listing.elements.filter { $0.username == name }
         guard named.count <= 1 else {
             throw .conflict(
                 "ambiguous_app",
@@ -115,7 +115,11 @@ package final class AdminRoutes {
                 nextSteps: named.map { "--app \($0.organization.rawValue)/\(name)" }
             )
         }
-        guard let app = named.first else { throw .noApp(name) }
+        guard let app = named.first else {
+            var problem = AdminProblem.noApp(name)
+            problem.details = listing.problems.map { "\($0.what) cannot be read: \($0.reason)" }
+            throw problem
+        }
         return .record(app.recordID)
     }
 

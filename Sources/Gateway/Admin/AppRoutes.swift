@@ -68,10 +68,9 @@ extension AdminRoutes {
 
     private func listApps(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let organization = request.query["organization"].map(OrganizationID.init(rawValue:))
-        let records = try await registryCall { () async throws(RegistryError) in
-            try await registry.apps(of: organization)
-        }
-        return AdminAnswer(.object([("apps", .array(records.map { .object(describe($0)) }))]))
+        let listing = try await allApps(of: organization)
+        let items = listing.elements.map { JSONValue.object(describe($0)) }
+        return AdminAnswer(.object([("apps", .array(items)), listing.problems.member]))
     }
 
     private func switchApp(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {

@@ -35,7 +35,9 @@ extension AdminRoutes {
             for app in organization.apps { try await apply(app, of: organization.id, &run) }
         }
         if request.body["prune"]?.bool == true { try await prune(tenants, &run) }
-        let answer: [(String, JSONValue)] = [("dry_run", .bool(run.isDry)), ("changes", .texts(run.changes))]
+        let answer: [(String, JSONValue)] = [
+            ("dry_run", .bool(run.isDry)), ("changes", .texts(run.changes)), run.problems.member,
+        ]
         return AdminAnswer(.object(answer + (try await confirmation(of: run.lastSequence))))
     }
 
@@ -132,8 +134,9 @@ extension AdminRoutes {
     private func prune(_ tenants: TenantsFile, _ run: inout ApplyRun) async throws(AdminProblem) {
         let named = Set(tenants.organizations.flatMap { $0.apps.map(\.id) })
         let by = run.by
-        let apps = try await registryCall { () async throws(RegistryError) in try await registry.apps() }
-        for app in apps where !named.contains(app.appID) && app.isEnabled {
+        let apps = try await allApps()
+        run.problems = apps.problems
+        for app in apps.elements where !named.contains(app.appID) && app.isEnabled {
             let event = HistoryEvent("app_disabled", [("reason", .string("pruned"))])
             run.note("app \(app.appID.rawValue)", [event])
             guard !run.isDry else { continue }
@@ -154,6 +157,8 @@ private struct ApplyRun {
     let isDry: Bool
     let by: String
     private(set) var changes: [String] = []
+    /// What `--prune` could not look at.
+    var problems: [RegistryProblem] = []
     private(set) var lastSequence: Int?
 
     init(isDry: Bool, by: String) {

@@ -23,48 +23,68 @@ extension AdminRoutes {
 
     private func appHistory(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let record = try await app(request.path[1])
-        let rows = try await rows(of: record, request)
-        return AdminAnswer(.object([("events", .array(rows.map(\.json)))]))
+        return answer(try await rows(of: record, request))
     }
 
     private func organizationHistory(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
-        let rows = try await rows(of: OrganizationID(rawValue: request.path[1]), request)
-        return AdminAnswer(.object([("events", .array(rows.map(\.json)))]))
+        answer(try await rows(of: OrganizationID(rawValue: request.path[1]), request))
     }
 
     private func wholeHistory(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
-        var all: [HistoryLine] = []
+        var all = RegistryListing<HistoryLine>()
         let organizations = try await registryCall { () async throws(RegistryError) in
             try await registry.organizations()
         }
-        for organization in organizations.prefix(Self.subjectLimit) {
-            all += try await rows(of: organization.id, request)
+        all.problems = organizations.problems
+        for organization in organizations.elements.prefix(Self.subjectLimit) {
+            all.add(try await rows(of: organization.id, request))
         }
-        let apps = try await registryCall { () async throws(RegistryError) in try await registry.apps() }
-        for app in apps.prefix(Self.subjectLimit) { all += try await rows(of: app, request) }
+        let apps = try await allApps()
+        all.problems += apps.problems
+        for app in apps.elements.prefix(Self.subjectLimit) { all.add(try await rows(of: app, request)) }
+        for (count, words) in [(organizations.elements.count, "organizations"), (apps.elements.count, "apps")]
+        where count > Self.subjectLimit {
+            let reason = "the histories of \(Self.subjectLimit) are read at once; name one: --org or --app"
+            all.problems.append(RegistryProblem("\(count - Self.subjectLimit) more \(words)", reason))
+        }
         let limit = limit(request)
         let own = try await registryCall { () async throws(RegistryError) in
             try await registry.gatewayHistory(event: request.query["event"], limit: limit)
         }
-        all += own.map { line($0, subject: "gateway") }
-        all.sort { $0.at > $1.at }
-        return AdminAnswer(.object([("events", .array(all.prefix(limit).map(\.json)))]))
+        all.add(lines(own, subject: "gateway"))
+        all.elements.sort { $0.at > $1.at }
+        all.elements = Array(all.elements.prefix(limit))
+        return answer(all)
     }
 
-    private func rows(of record: AppRecord, _ request: AdminRequest) async throws(AdminProblem) -> [HistoryLine] {
+    private func answer(_ lines: RegistryListing<HistoryLine>) -> AdminAnswer {
+        AdminAnswer(.object([("events", .array(lines.elements.map(\.json))), lines.problems.member]))
+    }
+
+    private func lines(_ rows: RegistryListing<HistoryRow>, subject: String) -> RegistryListing<HistoryLine> {
+        RegistryListing(rows.elements.map { line($0, subject: subject) }, problems: rows.problems)
+    }
+
+    private func rows(
+        of record: AppRecord,
+        _ request: AdminRequest
+    ) async throws(AdminProblem) -> RegistryListing<HistoryLine> {
         let limit = limit(request)
         let rows = try await registryCall { () async throws(RegistryError) in
             try await registry.history(app: record.recordID, event: request.query["event"], limit: limit)
         }
-        return rows.map { line($0, subject: record.appID.rawValue) }
+        return lines(rows, subject: record.appID.rawValue)
     }
 
-    private func rows(of id: OrganizationID, _ request: AdminRequest) async throws(AdminProblem) -> [HistoryLine] {
+    private func rows(
+        of id: OrganizationID,
+        _ request: AdminRequest
+    ) async throws(AdminProblem) -> RegistryListing<HistoryLine> {
         let limit = limit(request)
         let rows = try await registryCall { () async throws(RegistryError) in
             try await registry.history(organization: id, event: request.query["event"], limit: limit)
         }
-        return rows.map { line($0, subject: id.rawValue) }
+        return lines(rows, subject: id.rawValue)
     }
 
     private func limit(_ request: AdminRequest) -> Int {
@@ -88,8 +108,15 @@ extension AdminRoutes {
     }
 }
 
+extension RegistryListing {
+    fileprivate mutating func add(_ other: RegistryListing) {
+        elements += other.elements
+        problems += other.problems
+    }
+}
+
 /// One row, ready to be sorted among those of other subjects.
-private struct HistoryLine {
+private struct HistoryLine: Sendable {
     let at: Int64
     let json: JSONValue
 }

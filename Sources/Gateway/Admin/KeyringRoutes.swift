@@ -32,7 +32,7 @@ extension AdminRoutes {
                 ("signing", .array(describe(signing.keys))),
                 ("seal", atRest(.seal, document, uses.sealed)),
                 ("pepper", atRest(.pepper, document, uses.hashed)),
-                ("nodes", .array(nodes)), ("problem", .optional(keyring.problem)),
+                ("nodes", .array(nodes)), ("problem", .optional(keyring.problem)), uses.problems.member,
             ])
         )
     }

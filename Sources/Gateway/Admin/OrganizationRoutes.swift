@@ -48,16 +48,18 @@ extension AdminRoutes {
     }
 
     private func listOrganizations() async throws(AdminProblem) -> AdminAnswer {
-        let records = try await registryCall { () async throws(RegistryError) in try await registry.organizations() }
-        return AdminAnswer(.object([("organizations", .array(records.map { .object(describe($0)) }))]))
+        let listing = try await registryCall { () async throws(RegistryError) in try await registry.organizations() }
+        let items = listing.elements.map { JSONValue.object(describe($0)) }
+        return AdminAnswer(.object([("organizations", .array(items)), listing.problems.member]))
     }
 
     private func showOrganization(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let id = OrganizationID(rawValue: request.path[1])
         let found = try await registryCall { () async throws(RegistryError) in try await registry.organization(id) }
         guard let record = found else { throw AdminProblem(.organizationNotFound) }
-        let apps = try await registryCall { () async throws(RegistryError) in try await registry.apps(of: id) }
-        return AdminAnswer(.object(describe(record) + [("apps", .array(apps.map { .object(describe($0)) }))]))
+        let apps = try await allApps(of: id)
+        let items = apps.elements.map { JSONValue.object(describe($0)) }
+        return AdminAnswer(.object(describe(record) + [("apps", .array(items)), apps.problems.member]))
     }
 
     private func switchOrganization(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {

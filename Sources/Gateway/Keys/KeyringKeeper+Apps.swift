@@ -18,7 +18,11 @@ extension KeyringKeeper {
 
     /// Seals with the key in use what apps keep sealed with another.
     func resealApps(with sealing: SealingRing) async throws(RegistryError) {
-        for app in try await registry.apps() where app.sealedTexts.contains(where: { $0.key != sealing.newest }) {
+        let apps = try await registry.apps()
+        for problem in apps.problems {
+            log.error("not sealed anew: it cannot be read", ["what": problem.what, "reason": problem.reason])
+        }
+        for app in apps.elements where app.sealedTexts.contains(where: { $0.key != sealing.newest }) {
             let change = try await registry.change(app: .record(app.recordID), by: Self.actor) {
                 record throws(RegistryError) in
                 var count = 0

@@ -112,7 +112,9 @@ extension KeyringKeeper {
     }
 
     /// How many hashes and sealed texts name each key at rest: what none names can be taken out of the files.
-    func uses() async throws(RegistryError) -> (sealed: [String: Int], hashed: [String: Int]) {
+    ///
+    /// What cannot be read may name any of them.
+    func uses() async throws(RegistryError) -> RestKeyUses {
         var sealed: [String: Int] = [:]
         for key in try await registry.document(SigningDocument.self).document.keys {
             sealed[key.sealed.key, default: 0] += 1
@@ -121,13 +123,21 @@ extension KeyringKeeper {
         for token in try await registry.document(AdminTokensDocument.self).document.tokens {
             hashed[token.secret.pepper, default: 0] += 1
         }
-        for app in try await registry.apps() {
+        let apps = try await registry.apps()
+        for app in apps.elements {
             let secrets =
                 app.keys.map(\.secret) + [app.secret].compactMap { $0 } + app.debugTokens.map(\.secret)
                 + (app.vouchKeys ?? []).map(\.secret)
             for secret in secrets { hashed[secret.pepper, default: 0] += 1 }
             for text in app.sealedTexts { sealed[text.key, default: 0] += 1 }
         }
-        return (sealed, hashed)
+        return RestKeyUses(sealed: sealed, hashed: hashed, problems: apps.problems)
     }
+}
+
+/// How many sealed texts and hashes name each key at rest, and what could not be counted.
+struct RestKeyUses {
+    let sealed: [String: Int]
+    let hashed: [String: Int]
+    let problems: [RegistryProblem]
 }

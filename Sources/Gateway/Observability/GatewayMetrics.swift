@@ -99,7 +99,7 @@ package enum GatewayMetrics {
     package static let redisUp = Metric.gauge("sallyport_redis_up", "Processes whose Redis connection is up.")
     package static let registryCache = Metric.counter(
         "sallyport_registry_cache_total",
-        "Look-ups of apps by result (hit, miss, unknown, unavailable)."
+        "Look-ups of apps by result (hit, miss, unknown, broken, unavailable)."
     )
     package static let signInAnswers = Metric.counter(
         "sallyport_sign_in_answers_total",

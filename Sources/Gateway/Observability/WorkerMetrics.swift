@@ -37,6 +37,7 @@ package final class WorkerMetrics {
     package let cacheHits: Counter
     package let cacheMisses: Counter
     package let cacheUnknown: Counter
+    package let cacheBroken: Counter
     package let cacheUnavailable: Counter
     /// Checks of tokens' signatures by result.
     package let tokensGood: Counter
@@ -81,6 +82,7 @@ package final class WorkerMetrics {
         self.cacheHits = slot.counter(GatewayMetrics.registryCache, "result=\"hit\"")
         self.cacheMisses = slot.counter(GatewayMetrics.registryCache, "result=\"miss\"")
         self.cacheUnknown = slot.counter(GatewayMetrics.registryCache, "result=\"unknown\"")
+        self.cacheBroken = slot.counter(GatewayMetrics.registryCache, "result=\"broken\"")
         self.cacheUnavailable = slot.counter(GatewayMetrics.registryCache, "result=\"unavailable\"")
         self.tokensGood = slot.counter(GatewayMetrics.tokenChecks, "result=\"good\"")
         self.tokensBad = slot.counter(GatewayMetrics.tokenChecks, "result=\"bad\"")

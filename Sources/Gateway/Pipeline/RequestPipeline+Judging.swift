@@ -26,8 +26,11 @@ extension RequestPipeline {
             worker.metrics.cacheHits.increment()
             exchange.facts.app = app
             exchange.facts.lookup = .found(app)
-        case .unknown, .broken:
+        case .unknown:
             worker.metrics.cacheUnknown.increment()
+            exchange.facts.lookup = .unknown
+        case .broken:
+            worker.metrics.cacheBroken.increment()
             exchange.facts.lookup = .unknown
         case .unresolved:
             worker.metrics.cacheMisses.increment()

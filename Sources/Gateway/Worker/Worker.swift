@@ -97,6 +97,9 @@ package final class Worker {
                 environment.log.warning("our clock differs from that of Redis", ["milliseconds": "\(difference)"])
             }
         }
+        state.directory.onBroken = { [environment] record, reason in
+            environment.log.error("an app is closed: its record cannot be used", ["record": record, "reason": reason])
+        }
         state.start(answerTimes: metrics.redisDuration) { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
         watchMemory()
         shareTurns()

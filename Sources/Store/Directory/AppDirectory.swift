@@ -41,6 +41,9 @@ package final class AppDirectory {
         var waiters: [ParkedCaller<SiteLookup>] = []
     }
 
+    /// Told once for each reading of a record that cannot be used, with its id and the reason: its app is closed.
+    package var onBroken: @Reactor (String, String) -> Void = { _, _ in }
+
     /// An empty directory for at most `capacity` apps.
     package init(connection: RedisConnection, lease: ServingLease, loop: EventLoop, capacity: Int = 10_000) {
         self.connection = connection
@@ -174,6 +177,7 @@ package final class AppDirectory {
             }
             guard let slot = DirectorySlot(fetched: parts, by: DirectoryName(reference)) else { return .unavailable }
             apps.insert(slot)
+            if case .broken(let reason) = slot.lookup { onBroken(slot.record, reason) }
             return slot.lookup
         }
         return .unavailable

@@ -133,7 +133,10 @@ extension RegistryStore {
     }
 
     /// Rows of the history of the gateway itself, newest first.
-    package func gatewayHistory(event: String? = nil, limit: Int = 100) async throws(RegistryError) -> [HistoryRow] {
+    package func gatewayHistory(
+        event: String? = nil,
+        limit: Int = 100
+    ) async throws(RegistryError) -> RegistryListing<HistoryRow> {
         try await history(app: Self.gatewaySubject, event: event, limit: limit)
     }
 

@@ -78,15 +78,14 @@ enum RegistryScripts {
 
     /// Reads a page of records.
     ///
-    /// ARGV: kind, list, first, last. Answers {version, record, …}.
+    /// ARGV: kind, list, first, last. Answers {id, record, …}.
     static let page = RedisScript(
         """
         local p = KEYS[1]
         local reply = {}
         for _, id in ipairs(redis.call('ZRANGE', p .. ':' .. ARGV[2], ARGV[3], ARGV[4])) do
-          local r = redis.call('HMGET', p .. ':' .. ARGV[1] .. ':' .. id, 'v', 'j')
-          reply[#reply + 1] = r[1]
-          reply[#reply + 1] = r[2]
+          reply[#reply + 1] = id
+          reply[#reply + 1] = redis.call('HGET', p .. ':' .. ARGV[1] .. ':' .. id, 'j')
         end
         return reply
         """

@@ -76,8 +76,8 @@ package final class RegistryStore {
     }
 
     /// All organizations, oldest first.
-    package func organizations() async throws(RegistryError) -> [OrganizationRecord] {
-        try await all(OrganizationRecord.self, kind: "org", list: "orgs")
+    package func organizations() async throws(RegistryError) -> RegistryListing<OrganizationRecord> {
+        try await all(OrganizationRecord.self, kind: "org", list: "orgs", words: "organization")
     }
 
     /// One organization, nil where there is none.
@@ -117,9 +117,21 @@ package final class RegistryStore {
         return .changed(record, sequence: sequence)
     }
 
-    /// All apps, or those of one organization, oldest first; a broken record is an error that names it.
-    package func apps(of organization: OrganizationID? = nil) async throws(RegistryError) -> [AppRecord] {
-        try await all(AppRecord.self, kind: "app", list: organization.map { "apps:" + $0.rawValue } ?? "apps")
+    /// All apps, or those of one organization, oldest first.
+    package func apps(of organization: OrganizationID? = nil) async throws(RegistryError) -> RegistryListing<AppRecord>
+    {
+        let list = organization.map { "apps:" + $0.rawValue } ?? "apps"
+        var listing = try await all(AppRecord.self, kind: "app", list: list, words: "app")
+        for record in listing.elements {
+            do {
+                _ = try App(compiling: record, isOrganizationEnabled: true)
+            } catch {
+                listing.problems.append(
+                    RegistryProblem("app \(record.appID.rawValue)", "an entry is not in normal form")
+                )
+            }
+        }
+        return listing
     }
 
     /// One app, nil where there is none.
@@ -160,7 +172,7 @@ package final class RegistryStore {
         app: RecordID,
         event: String? = nil,
         limit: Int = 100
-    ) async throws(RegistryError) -> [HistoryRow] {
+    ) async throws(RegistryError) -> RegistryListing<HistoryRow> {
         try await history(id: app.rawValue, event: event, limit: limit)
     }
 
@@ -169,7 +181,7 @@ package final class RegistryStore {
         organization: OrganizationID,
         event: String? = nil,
         limit: Int = 100
-    ) async throws(RegistryError) -> [HistoryRow] {
+    ) async throws(RegistryError) -> RegistryListing<HistoryRow> {
         try await history(id: organization.rawValue, event: event, limit: limit)
     }
 
@@ -195,10 +207,14 @@ package final class RegistryStore {
 
     // MARK: - Parts
 
-    private func history(id: String, event: String?, limit: Int) async throws(RegistryError) -> [HistoryRow] {
-        var rows: [HistoryRow] = []
+    private func history(
+        id: String,
+        event: String?,
+        limit: Int
+    ) async throws(RegistryError) -> RegistryListing<HistoryRow> {
+        var rows = RegistryListing<HistoryRow>()
         var end = "+"
-        while rows.count < limit {
+        while rows.elements.count < limit {
             let reply = try await command(
                 "XREVRANGE",
                 .text(RegistryScripts.tag + ":history:" + id),
@@ -208,10 +224,16 @@ package final class RegistryStore {
                 .number(Self.pageSize)
             )
             guard let entries = reply.elements else { throw .store(.malformed("a history")) }
-            for entry in entries where rows.count < limit {
-                let row = try wrapping { () throws(StoreError) in try HistoryRow(entry: entry) }
-                end = "(" + row.id
-                if event == nil || event == row.event.name { rows.append(row) }
+            for entry in entries where rows.elements.count < limit {
+                guard let place = entry.elements?.first?.text else { throw .store(.malformed("a history")) }
+                end = "(" + place
+                do throws(StoreError) {
+                    let row = try HistoryRow(entry: entry)
+                    if event == nil || event == row.event.name { rows.elements.append(row) }
+                } catch {
+                    // The others are no worse for it.
+                    rows.problems.append(RegistryProblem("row \(place) of the history of \(id)", "it cannot be read"))
+                }
             }
             if entries.count < Self.pageSize { break }
         }
@@ -244,9 +266,10 @@ package final class RegistryStore {
     private func all<Record: Codable>(
         _ type: Record.Type,
         kind: String,
-        list: String
-    ) async throws(RegistryError) -> [Record] {
-        var records: [Record] = []
+        list: String,
+        words: String
+    ) async throws(RegistryError) -> RegistryListing<Record> {
+        var listing = RegistryListing<Record>()
         var first = 0
         while true {
             let reply = try await evaluate(
@@ -256,14 +279,19 @@ package final class RegistryStore {
             guard let parts = reply.elements else { throw .store(.malformed("a page of records")) }
             for index in stride(from: 1, to: parts.count, by: 2) {
                 // A record that is missing or cannot be read closes its own app and keeps nobody from the others.
-                guard let json = parts[index].bytes else { continue }
+                let what = "\(words) \(parts[index - 1].text ?? "")"
+                guard let json = parts[index].bytes else {
+                    listing.problems.append(RegistryProblem(what, "its record is missing"))
+                    continue
+                }
                 do throws(RegistryError) {
-                    records.append(try RecordCoding.decode(type, from: json))
+                    listing.elements.append(try RecordCoding.decode(type, from: json))
                 } catch {
-                    guard case .broken = error else { throw error }
+                    guard case .broken(let reason) = error else { throw error }
+                    listing.problems.append(RegistryProblem(what, reason))
                 }
             }
-            if parts.count < 2 * Self.pageSize { return records }
+            if parts.count < 2 * Self.pageSize { return listing }
             first += Self.pageSize
         }
     }

@@ -110,6 +110,13 @@ struct ArgumentParser {
             if count > 1, !option.mayRepeat {
                 throw .usage("\(option.name) was given \(count) times", seeHelpOf: command.name)
             }
+            guard let value = option.value else { continue }
+            for given in values[option.name] ?? [] where given.isBlank {
+                throw .usage(
+                    "\(option.name) of \"\(command.name)\" is empty: give \(option.name) \(value), \(option.help)",
+                    seeHelpOf: command.name
+                )
+            }
         }
     }
 
@@ -123,7 +130,20 @@ struct ArgumentParser {
             let extra = operands[command.operands.count]
             throw .usage("\"\(command.name)\" does not take \"\(extra)\"", seeHelpOf: command.name)
         }
+        // An unset variable of a script: nobody means everything, or nothing, by it.
+        for (index, given) in operands.enumerated() where given.isBlank {
+            let operand = command.operands[min(index, command.operands.count - 1)]
+            throw .usage(
+                "\(operand.name) of \"\(command.name)\" is empty: give \(operand.help)",
+                seeHelpOf: command.name
+            )
+        }
     }
+}
+
+extension String {
+    /// Whether there is nothing to be read in it.
+    var isBlank: Bool { allSatisfy(\.isWhitespace) }
 }
 
 /// The candidate that is at most two edits away, nearest first.

@@ -14,6 +14,9 @@ struct Command: Sendable {
 
     var name: String { words.joined(separator: " ") }
 
+    /// Whether it speaks with a running gateway, which may turn it away or not be there.
+    var asksGateway: Bool { options.contains { $0.name == Option.config.name && $0.help == Option.config.help } }
+
     /// How it is written, with its operands and options.
     var usage: String {
         var parts = ["sallyport", name]
@@ -60,6 +63,13 @@ struct Option: Sendable {
         name: "--config",
         value: "FILE",
         help: "the gateway's file, to find its admin socket; else SALLYPORT_CONFIG",
+        isCommon: true
+    )
+    static let configuration = Option(
+        name: "--config",
+        value: "FILE",
+        help:
+            "the configuration; else SALLYPORT_CONFIG, else sallyport.yaml, config/sallyport.yaml or /etc/sallyport/…",
         isCommon: true
     )
     static let help = Option(name: "--help", help: "print this", isCommon: true)

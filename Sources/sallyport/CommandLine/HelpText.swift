@@ -17,8 +17,11 @@ enum HelpText {
         if words.isEmpty {
             text += """
 
-                exit codes: 0 done, 1 refused, 2 usage, 3 not signed in, 4 not reachable
-                environment: SALLYPORT_CONFIG (the gateway's file), SALLYPORT_APP (the app a verb is about)
+                first steps: sallyport check, sallyport run, then orgs create, apps create, origins add or keys create
+                exit codes: 0 done, 1 refused, 2 usage, 3 not signed in, 4 not reachable; problems go to standard error,
+                            with --json to standard output as one object
+                environment: SALLYPORT_CONFIG (the gateway's file), SALLYPORT_APP (the app a verb is about),
+                             SALLYPORT_ADMIN (the admin socket, in place of the file's)
 
                 """
         }
@@ -26,7 +29,7 @@ enum HelpText {
     }
 
     /// One command in full.
-    static func page(_ command: Command) -> String {
+    static func page(_ command: Command, among commands: [Command] = CommandTable.all) -> String {
         var text = "\(command.summary)\n\nusage: \(command.usage)\n"
         var rows = command.operands.map { ($0.name, $0.help) }
         for option in command.options + [.help] {
@@ -34,7 +37,17 @@ enum HelpText {
         }
         text += "\n" + columns(rows)
         if !command.notes.isEmpty { text += "\n\(command.notes)\n" }
-        return text
+        for example in CommandExamples.lines(of: command, among: commands) { text += "\nexample: \(example)" }
+        return text + "\n\nexit codes: \(exits(of: command))\n"
+    }
+
+    /// What the program's end says after this verb.
+    private static func exits(of command: Command) -> String {
+        let options = command.options.map(\.name)
+        // Only what asks a running gateway can be turned away by it, or not reach it.
+        guard command.asksGateway else { return "0 done, 1 refused, 2 usage" }
+        let refused = options.contains(Option.wait.name) ? "1 refused, or not confirmed in time" : "1 refused"
+        return "0 done, \(refused), 2 usage, 3 not signed in, 4 not reachable"
     }
 
     private static func left(of command: Command) -> String {

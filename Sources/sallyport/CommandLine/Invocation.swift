@@ -22,7 +22,7 @@ struct Invocation: Sendable {
 
     /// The app the verb is about.
     func app() throws(CommandFailure) -> String {
-        if let named = self["--app"] ?? environment["SALLYPORT_APP"], !named.isEmpty { return named }
+        if let named = self["--app"] ?? environment["SALLYPORT_APP"], !named.isBlank { return named }
         if let named = ProjectFile.app() { return named }
         throw .usage(
             "which app? give --app APP, set SALLYPORT_APP or name it in \(ProjectFile.name)",

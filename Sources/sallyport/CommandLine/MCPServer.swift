@@ -74,7 +74,7 @@ struct MCPServer {
         let arguments = parameters["arguments"] ?? .members([])
         if let fault = tool.fault(in: arguments) { return Self.fault(.badParameters, fault, id: id) }
         let named = arguments["app"]?.string ?? app
-        guard !named.isEmpty else {
+        guard !named.isBlank else {
             return Self.fault(.badParameters, "which app? give \"app\", or start with --app APP", id: id)
         }
         do throws(CommandFailure) {

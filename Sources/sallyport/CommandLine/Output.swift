@@ -11,6 +11,23 @@ enum Output {
         Terminal.print(invocation.wantsJSON ? json(answer) : lines(answer))
     }
 
+    /// What the help of a list says of its end.
+    static let listNotes = "A record that cannot be read or used is named on standard error, and the verb ends with 1."
+
+    /// Prints a list; where something of it cannot be read or used it says so too, and that is a failure (exit 1).
+    static func showList(
+        _ answer: JSONValue,
+        for invocation: Invocation,
+        _ lines: (JSONValue) -> String
+    ) throws(CommandFailure) {
+        show(answer, for: invocation, lines)
+        let problems = answer.items("problems")
+        guard !problems.isEmpty else { return }
+        for problem in problems { Terminal.complain("sallyport: \(problem.text("what")): \(problem.text("reason"))\n") }
+        Terminal.complain("  the list is not whole; an app whose record cannot be used is refused until it is mended\n")
+        throw CommandFailure(exit: .refused, code: "", message: "")
+    }
+
     /// Prints why a verb failed: on standard output as one object with `--json`, else on standard error.
     static func show(_ failure: CommandFailure, asJSON: Bool) {
         guard asJSON else { return Terminal.complain(text(failure)) }

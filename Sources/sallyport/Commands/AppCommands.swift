@@ -28,6 +28,7 @@ enum AppCommands {
             words: ["apps", "list"],
             summary: "list apps",
             options: [Option(name: "--org", value: "ORG", help: "only of this organization")] + Option.remote,
+            notes: Output.listNotes,
             run: list
         ),
         Command(words: ["apps", "show"], summary: "show one app whole", options: [.app] + Option.remote, run: show),
@@ -66,7 +67,7 @@ enum AppCommands {
     @Sendable private static func list(_ invocation: Invocation) throws(CommandFailure) {
         let query = invocation["--org"].map { "?organization=\($0.asPathSegment)" } ?? ""
         let answer = try RemoteGateway(for: invocation).call("GET", "/apps\(query)")
-        Output.show(answer, for: invocation, table)
+        try Output.showList(answer, for: invocation, table)
     }
 
     static func table(_ answer: JSONValue) -> String {

@@ -32,7 +32,7 @@ enum ApplyCommands {
             ("dry_run", .bool(invocation.has("--dry-run"))), ("prune", .bool(invocation.has("--prune"))),
         ])
         let answer = try RemoteGateway(for: invocation).call("PUT", "/config", body)
-        Output.show(answer, for: invocation) { answer in
+        try Output.showList(answer, for: invocation) { answer in
             let changes = answer.texts("changes")
             let word = answer["dry_run"]?.bool == true ? "would change" : "changed"
             if changes.isEmpty { return "nothing to change: the registry is as \(path) says\n" }

@@ -30,7 +30,7 @@ enum KeyringCommands {
 
     @Sendable private static func list(_ invocation: Invocation) throws(CommandFailure) {
         let answer = try RemoteGateway(for: invocation).call("GET", "/keyring")
-        Output.show(answer, for: invocation) { answer in
+        try Output.showList(answer, for: invocation) { answer in
             let signing = answer.items("signing").map { key in
                 ["id", "algorithm", "state", "signs_from", "verifies_until"].map { key.text($0) }
             }

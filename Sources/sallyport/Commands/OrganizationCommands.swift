@@ -16,7 +16,13 @@ enum OrganizationCommands {
             options: [Option(name: "--name", value: "NAME", help: "a name for people; else the id")] + Option.remote,
             run: create
         ),
-        Command(words: ["orgs", "list"], summary: "list organizations", options: Option.remote, run: list),
+        Command(
+            words: ["orgs", "list"],
+            summary: "list organizations",
+            options: Option.remote,
+            notes: Output.listNotes,
+            run: list
+        ),
         Command(
             words: ["orgs", "show"],
             summary: "show one organization and its apps",
@@ -49,7 +55,7 @@ enum OrganizationCommands {
 
     @Sendable private static func list(_ invocation: Invocation) throws(CommandFailure) {
         let answer = try RemoteGateway(for: invocation).call("GET", "/organizations")
-        Output.show(answer, for: invocation) { answer in
+        try Output.showList(answer, for: invocation) { answer in
             let rows = answer.items("organizations").map { row in
                 [
                     row.text("id"), row.text("name"), row["enabled"]?.bool == false ? "disabled" : "enabled",
@@ -67,7 +73,7 @@ enum OrganizationCommands {
     @Sendable private static func show(_ invocation: Invocation) throws(CommandFailure) {
         let target = "/organizations/\(invocation.operands[0].asPathSegment)"
         let answer = try RemoteGateway(for: invocation).call("GET", target)
-        Output.show(answer, for: invocation) { answer in
+        try Output.showList(answer, for: invocation) { answer in
             HelpText.columns([
                 ("id", answer.text("id")), ("name", answer.text("name")),
                 ("state", answer["enabled"]?.bool == false ? "disabled" : "enabled"),

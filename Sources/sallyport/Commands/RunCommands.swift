@@ -11,7 +11,7 @@ enum RunCommands {
             words: ["run"],
             summary: "start the gateway in the foreground",
             options: [
-                .config,
+                .configuration,
                 Option(name: "--workers", value: "N", help: "worker processes; else the file's workers:"),
                 Option(name: "--single", help: "all roles in one process, for debuggers and sanitizers"),
             ],
@@ -21,7 +21,7 @@ enum RunCommands {
         Command(
             words: ["check"],
             summary: "check the configuration file with the code that run uses",
-            options: Option.remote,
+            options: [.configuration, .json],
             notes: "To set how an app may sign in: sallyport check off|monitor|enforce --app APP",
             run: check
         ),

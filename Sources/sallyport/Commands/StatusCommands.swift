@@ -31,7 +31,7 @@ enum StatusCommands {
     @Sendable private static func status(_ invocation: Invocation) throws(CommandFailure) {
         let gateway = try RemoteGateway(for: invocation)
         let app = invocation.has("--gateway") ? nil : invocation["--app"] ?? invocation.environment["SALLYPORT_APP"]
-        if let app, !app.isEmpty {
+        if let app, !app.isBlank {
             let answer = try gateway.call("GET", "/apps/\(app.asPathSegment)/status")
             Output.show(answer, for: invocation, appLines)
         } else {
@@ -104,11 +104,11 @@ enum StatusCommands {
     @Sendable private static func history(_ invocation: Invocation) throws(CommandFailure) {
         let limit = try invocation.integer("--limit", in: 1...1000) ?? 50
         let app = invocation["--app"] ?? invocation.environment["SALLYPORT_APP"] ?? ""
-        var start = app.isEmpty ? "" : "/apps/\(app.asPathSegment)"
+        var start = app.isBlank ? "" : "/apps/\(app.asPathSegment)"
         if let organization = invocation["--org"] { start = "/organizations/\(organization.asPathSegment)" }
         let event = invocation["--event"].map { "&event=\($0.asPathSegment)" } ?? ""
         let answer = try RemoteGateway(for: invocation).call("GET", "\(start)/history?limit=\(limit)\(event)")
-        Output.show(answer, for: invocation) { answer in
+        try Output.showList(answer, for: invocation) { answer in
             let rows = answer.items("events").map { row in
                 [row.text("at"), row.text("by"), row.text("subject"), row.text("event"), row.text("summary")]
             }
