@@ -61,7 +61,6 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case invalidApp = "invalid_app"
     case appRevoked = "app_revoked"
     case missingOrganization = "missing_orgid"
-    case appNotFound = "APP_NOT_FOUND"
     case organizationNotAllowed = "organization_not_allowed"
     case originNotAllowed = "origin_not_allowed"
     case clientNotAllowed = "client_not_allowed"
@@ -100,7 +99,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
         case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow, .attestationRequired,
             .attestationFailed, .attestationKeyUnknown, .attestationNotConfigured, .developmentModeRequired:
             403
-        case .appNotFound, .routeNotFound: 404
+        case .routeNotFound: 404
         case .methodNotAllowed: 405
         case .payloadTooLarge: 413
         case .unsupportedMediaType: 415

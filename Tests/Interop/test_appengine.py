@@ -317,6 +317,62 @@ def test_the_form(one, make_app):
     row("OQ-30", client.attest("ios", nonce=nonce, keyId=phone.key_id, assertion=phone.assert_(nonce.encode())), 401, failed("unknown_key"))
 
 
+@pytest.mark.parametrize("identity, secret, warnings", [
+    (True, False, []), (False, False, ["no_native_identity"]), (True, True, ["secret_used_30d"]), (False, True, ["secret_used_30d", "no_native_identity"]),
+])
+def test_enforcing_warns_in_stable_words(one, make_app, identity, secret, warnings):
+    client = make_app(check="off", identity=identity)
+    if secret:
+        assert client.key(client.cli("secret", "rotate")["secret"]).status == 200
+        time.sleep(0.2)
+    note("APP-085 asked", warnings, one.admin("GET", "/apps/%s/check?mode=enforce" % client.app)["warnings"])
+    note("APP-085 off warns of nothing", [], one.admin("PUT", "/apps/%s/check" % client.app, {"mode": "off"})["warnings"])
+    made = one.admin("PUT", "/apps/%s/check" % client.app, {"mode": "enforce"})
+    note("APP-085", ("enforce", warnings), (made["mode"], made["warnings"]))
+
+
+def test_an_app_that_is_not_there_is_no_credential(one, make_app):
+    """E.1: that there is no such app is said at the sign-in (404), never on a route (401)."""
+    client = make_app(check="off")
+    token = client.key(client.cli("secret", "rotate")["secret"]).json()["token"]
+    plain = one.admin("POST", "/apps", {"name": "plain-%d" % time.monotonic_ns(), "organization": "acme", "dialects": ["offlineid"]})
+    for name in ("nope", plain["username"], plain["record_id"]):
+        row("C.1", client.post("/profile/app/challenge", {"appId": name}), 404, envelope("APP_NOT_FOUND", 404, "/profile/app/challenge"))
+        row("E.1 bearer", client.get(token, fields={"appId": name}), 401, envelope("app_token_required", 401, "/any/route", "GET"))
+        row("E.1 nothing", client.get(fields={"appId": name}), 401, envelope("missing_authorization_header", 401, "/any/route", "GET"))
+        row("C.4", client.guest(token, fields={"appId": name}), 401, envelope("app_token_required", 401, "/profile/guest/auth"))
+    row("E.1 at home", client.get(token, fields={"appId": client.name}), 200)
+
+
+def test_one_address_may_ask_so_often(site, backend, authorities, tmp_path_factory):
+    """SAL-012: ten a minute, then 429; another address and the routes are not meant."""
+    trust = authorities.bundle(tmp_path_factory.mktemp("trust"))
+    routes = [{"name": "all", "match": {"path": "/"}, "upstream": "api", "access": "open"}]
+    made = binary.Gateway(site, routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % backend.port]}}, trust={"directory": str(trust)})
+    for listener in made.configuration["listeners"]:
+        listener |= {"serves": ["appengine", "vouch", "offlineid", "keys"], "limits": [{"name": "sign-ins", "per": ["client"], "limit": 10, "window": "60s"}]}
+    made.write()
+    with made as one:
+        one.create_organization("acme")
+        app = one.admin("POST", "/apps", {"name": "a", "organization": "acme", "dialects": ["appengine", "vouch", "offlineid"]})
+        keys = {kind: one.cli("keys", "create", "--app", app["app_id"], "--name", kind, "--kind", kind, "--mode", "live")["key"] for kind in ("sdk", "management")}
+        calls = {
+            "appengine": ("/profile/app/challenge", {"orgid": "acme"}, json.dumps({"appId": app["username"]})),
+            "vouch": ("/v1/sdk/attest/nonce", {"Authorization": "Bearer " + keys["sdk"]}, "{}"),
+            "offlineid": ("/users/attestation/challenge", {"X-App-Id": app["app_id"]}, "{}"),
+        }
+        for number, (path, fields, body) in enumerate(calls.values()):
+            ask = lambda source: one.get(path, {"Content-Type": "application/json", **fields}, method="POST", body=body.encode(), source=source)
+            answers = [ask("127.6.0.%d" % (number + 1)) for _ in range(11)]
+            note("SAL-012 " + path, [200] * 10 + [429], [a.status for a in answers])
+            note("SAL-012 left", True, int(answers[-1]["Retry-After"]) >= 1 and answers[0]["RateLimit"] is not None and "sign-ins" in answers[-1].body.decode() + str(answers[-1].fields))
+            note("SAL-012 another", 200, ask("127.6.1.%d" % (number + 1)).status)
+        note("SAL-012 servers", [200] * 12, [one.get("/v1/apps/%s/security/debug-devices" % app["app_id"], {"Authorization": "Bearer " + keys["management"]},
+                                                     source="127.6.0.2").status for _ in range(12)])
+        note("SAL-012 key sets", [200] * 12, [one.get("/.well-known/jwks.json", source="127.6.0.1").status for _ in range(12)])
+        note("SAL-012 routes", [200] * 12, [one.get("/any", source="127.6.0.1").status for _ in range(12)])
+
+
 # -- C.3 -------------------------------------------------------------------------------------------------------------
 def test_servers_and_the_check(one, backend, make_app, iphone):
     client, other = make_app(check="off"), make_app(check="off")

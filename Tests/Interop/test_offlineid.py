@@ -356,7 +356,77 @@ def test_every_other_byte_stays(backend, make_app, authorities, before, after):
     finally:
         backend.raw = None
     verdict = b'{"status":"degraded","trust":"degraded","reason":"bootloader_unlocked"}'
-    note("splice", (201, after.replace(b"@", verdict), "kept", '"a"'), (answer.status, answer.body, answer["X-Own"], answer["ETag"]))
+    note("splice", (201, after.replace(b"@", verdict), "kept", 'W/"a"'), (answer.status, answer.body, answer["X-Own"], answer["ETag"]))
+    note("splice verdict", ("degraded", "degraded", "bootloader_unlocked"),
+         tuple(answer["Sallyport-" + n] for n in ("Attestation", "Trust", "Attestation-Reason")))
+
+
+def test_what_speaks_of_the_very_bytes_goes_with_them(backend, make_app, android):
+    """And stays where nothing was changed."""
+    client = make_app()
+    about = {"Content-MD5": "a", "Digest": "sha-256=a", "Content-Digest": "sha-256=:YQ==:", "Repr-Digest": "sha-256=:YQ==:", "Accept-Ranges": "bytes",
+             "Signature": "s=:YQ==:", "Signature-Input": "s=()"}
+    for body, tag, kept in ((b'{"data":{}}', 'W/"b"', False), (b'{"message":"OK"}', '"b"', True)):
+        backend.raw = (200, JSON | about | {"ETag": '"b"', "Content-Range": "bytes 0-9/10", "Last-Modified": "Mon, 30 Nov 2026 00:00:00 GMT"}, body)
+        try:
+            answer = client.verify(client.android(android))
+        finally:
+            backend.raw = None
+        note("splice fields", (tag, [kept] * 8, True),
+             (answer["ETag"], [answer[name] is not None for name in [*about, "Content-Range"]], answer["Last-Modified"] is not None))
+
+
+@pytest.mark.parametrize("status", [204, 205, 206, 304])
+def test_an_answer_without_a_whole_representation_is_never_spliced(one, backend, make_app, android, status):
+    client = make_app()
+    body = b'{"data":{}}' if status == 206 else b""
+    before = one.metrics().get('sallyport_sign_in_answers_total{result="untouched"}', 0)
+    backend.raw = (status, JSON | {"ETag": '"a"'} | ({"Content-Range": "bytes 0-10/11"} if status == 206 else {}), body)
+    try:
+        answer = client.verify(client.android(android))
+    finally:
+        backend.raw = None
+    note("splice %d" % status, (status, body, '"a"'), (answer.status, answer.body, answer["ETag"]))
+    note("splice %d counted" % status, 1.0, one.metrics()['sallyport_sign_in_answers_total{result="untouched"}'] - before)
+    assert "reason=status" in one.output()
+
+
+@pytest.mark.parametrize("fields, body", [
+    (JSON, b'{"data":{"attestation":{"status":"verified","trust":"hardware"}},"data":{}}'),
+    ({"Content-Type": "text/json"}, b'{"data":{"attestation":{"status":"verified","trust":"hardware"}}}'),
+    (JSON, b'{"data":{"attestation":{"status":"verified","trust":"hardware"},"x":"' + b"a" * (1 << 20) + b'"}}'),
+])
+def test_an_attestation_that_the_upstream_wrote_does_not_look_like_ours(backend, make_app, authorities, fields, body):
+    """The body passes untouched, so the fields of the head say what was proved: only the gateway can write them."""
+    client = make_app()
+    backend.raw = (200, fields | {"Sallyport-Attestation": "verified", "Sallyport-Trust": "hardware"}, body)
+    try:
+        answer = client.verify(client.android(devices.Android(authorities, locked=False)))
+        unsigned = client.verify(fields={"X-Api-Key": client.made.key})
+    finally:
+        backend.raw = None
+    note("untouched says", (body, ["degraded"], ["degraded"], ["bootloader_unlocked"]),
+         (answer.body, *(answer.all("Sallyport-" + n) for n in ("Attestation", "Trust", "Attestation-Reason"))))
+    note("no attestation says", (200, [], []), (unsigned.status, unsigned.all("Sallyport-Attestation"), unsigned.all("Sallyport-Trust")))
+
+
+@pytest.mark.parametrize("size", [20_000, 200_000, 900_000])
+def test_a_long_answer_is_spliced_beside_others_in_order(one, backend, make_app, android, size):
+    """It is read on the pool; what waits behind it on the same connection keeps its turn."""
+    client = make_app()
+    filler = ",".join('"k%d":[%d,{"a":"b"}]' % (i, i) for i in range(size // 24)).encode()
+    body = b'{"data":{"z":1},"x":{' + filler + b"}}"
+    backend.raw = (200, JSON, body)
+    try:
+        form = json.dumps({"email": "person@example.com", "code": "482913", "attestation": client.android(android)}).encode()
+        with one.wire() as wire:
+            wire.request("POST", "/v1/auth/verify-code", {"X-App-Id": client.app, "Content-Type": "application/json"}, form)
+            wire.request("GET", "/nowhere")
+            first, second = wire.answer(), wire.answer()
+    finally:
+        backend.raw = None
+    verdict = b',"attestation":{"status":"verified","trust":"hardware"}'
+    note("long splice", (200, True, 404), (first.status, first.body == body.replace(b'"z":1', b'"z":1' + verdict), second.status))
 
 
 @pytest.mark.parametrize("fields, body", [

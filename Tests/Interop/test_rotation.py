@@ -71,6 +71,39 @@ def test_made_up_key_ids_cost_one_fetch_and_no_good_token(stand):
     assert keys.fetches - fetched <= 1
 
 
+@pytest.mark.slow
+def test_a_flood_of_made_up_key_ids_does_not_hide_a_rotation(stand):
+    """B27: the flood uses up the fetch for unknown keys just before the issuer rotates; the next one comes all the same."""
+    gateway, app, issuer, keys = stand
+    over, sent = threading.Event(), [0]
+
+    def flood():
+        while not over.is_set():
+            sent[0] += 1
+            with gateway.wire(source="127.5.%d.%d" % (sent[0] >> 8 & 255, sent[0] & 255)) as client:
+                for number in range(50):
+                    client.exchange("GET", "/v1/x", {"X-App-Id": app.id, **bearer(issuer.token(headers={"kid": "made-up-%d-%d" % (sent[0], number)}))})
+
+    fetched, old, began = keys.fetches, issuer.token(), time.monotonic()
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        while keys.fetches == fetched:
+            assert time.monotonic() < began + 5, "the flood caused no fetch"
+            time.sleep(0.05)
+        fresh, began = rotate(issuer, "second"), time.monotonic()
+        while (status := get(gateway, app, fresh()).status) != 200:
+            assert status in (401, 429, 503) and time.monotonic() < began + 40, "still %d" % status
+            assert get(gateway, app, old).status == 200
+            time.sleep(0.5)
+        took = time.monotonic() - began
+    finally:
+        over.set()
+        thread.join()
+    print("the new key counts after %.1f s and %d made-up ids, %d fetches" % (took, sent[0] * 50, keys.fetches - fetched))
+    assert took < 33 and keys.fetches - fetched <= 2
+
+
 def test_a_key_server_that_is_down_turns_no_good_token_bad(stand):
     gateway, app, issuer, keys = stand
     keys.status = 403

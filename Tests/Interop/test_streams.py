@@ -7,10 +7,12 @@ import struct
 import threading
 import time
 
+import grpc
 import pytest
 import websockets.exceptions
 import websockets.sync.client as client
 
+import grpcserver
 import upstreams
 from conftest import route, url
 from tokens import Issuer, bearer, mint
@@ -184,6 +186,66 @@ def test_a_stream_of_a_revoked_credential_is_cut(served, path):
     theirs.settimeout(1)
     assert theirs.recv(10)
     theirs.close()
+
+
+@pytest.fixture(scope="module")
+def calls(make, issuer, authority):
+    server = grpcserver.Server()
+    gateway = make([route("echo", "/test.Echo/", "grpc", access=ACCESS)], {"grpc": {"endpoints": [server.endpoint], "protocol": "h2"}},
+                   issuers=[issuer.settings], tokens={"leeway": "0s"}, workers=1)
+    gateway.create_organization("acme")
+    yield gateway
+    server.stop()
+
+
+def ended(call):
+    """How a call ended: what it heard before, the status, the words and the seconds it took."""
+    began, heard = time.monotonic(), 0
+    with pytest.raises(grpc.RpcError) as error:
+        for _ in call:
+            heard += 1
+    return heard, error.value.code(), error.value.details(), time.monotonic() - began
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_call_of_a_revoked_credential_ends_with_unauthenticated(calls, authority, answered):
+    """With trailers where the answer has begun, else with trailers alone; the same call of another app goes on."""
+    app, other = calls.create_app("grpc-a%d" % answered), calls.create_app("grpc-b%d" % answered)
+    quiet = threading.Event()
+
+    def silent():
+        quiet.wait(5)
+        yield from ()
+
+    def begin(client, app):
+        fields = [("x-app-id", app.id), ("x-api-key", app.key)]
+        return client.server_stream("Endless")(b"", metadata=fields, timeout=10) if answered else client.client_stream("Count").future(silent(), metadata=fields, timeout=10)
+
+    with grpcserver.Client(calls, authority) as client:
+        mine, theirs = begin(client, app), begin(client, other)
+        if answered:
+            next(mine), next(theirs)
+        else:
+            time.sleep(0.5)
+        calls.cli("keys", "revoke", app.key_id, "--app", app.id)
+        if answered:
+            heard, code, words, took = ended(mine)
+            assert (code, words) == (grpc.StatusCode.UNAUTHENTICATED, "credential_revoked") and took < 2
+            assert len(next(theirs)) == 100
+            theirs.cancel()
+        else:
+            error = mine.exception(5)
+            assert error.code() == grpc.StatusCode.UNAUTHENTICATED, error
+            quiet.set()
+            assert theirs.result(5) == b"[0, 0]"
+
+
+def test_a_call_ends_with_its_token(calls, issuer, authority):
+    app = calls.create_app("grpc-expiring")
+    fields = [("x-app-id", app.id), ("authorization", "Bearer " + issuer.token(exp=int(time.time()) + 2, app_id=app.id))]
+    with grpcserver.Client(calls, authority) as client:
+        heard, code, words, took = ended(client.server_stream("Endless")(b"", metadata=fields, timeout=10))
+    assert heard > 5 and (code, words) == (grpc.StatusCode.UNAUTHENTICATED, "credential_expired") and 0.5 < took < 3.5
 
 
 def test_an_event_stream_ends_with_its_token_and_a_download_is_finished(served, issuer):

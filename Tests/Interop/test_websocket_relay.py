@@ -228,6 +228,28 @@ def test_the_marker_is_chosen_where_nothing_else_is(connect, echo, offered):
     assert seen.get_all("Authorization") == ["Bearer aa.bb.cc"]
 
 
+@pytest.mark.parametrize("offered", [
+    ["chat", MARKER, "aa.bb.cc", MARKER, "aa.bb.cc"], [MARKER, "aa.bb.cc", "chat", "aa.bb.cc"], ["aa.bb.cc", "chat", MARKER, "aa.bb.cc"],
+])
+def test_no_copy_of_a_token_is_offered_to_the_upstream(over, echo, offered):
+    """Twice the same token is one token; a copy beside it would stand in the upstream's log."""
+    before = len(echo.handshakes)
+    with over.wire() as client:
+        lines = "".join("Sec-WebSocket-Protocol: %s\r\n" % one for one in offered)
+        client.send("GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n" % lines)
+        assert client.head().status == 101
+    seen = echo.handshakes[before].headers
+    assert seen.get_all("Sec-WebSocket-Protocol") == ["chat"]
+    assert seen.get_all("Authorization") == ["Bearer aa.bb.cc"]
+
+
+def test_outside_a_handshake_no_subprotocol_goes_on(make, backend):
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1)
+    seen = gateway.get("/headers", {"Sec-WebSocket-Protocol": MARKER + ", aa.bb.cc", "X-Kept": "1"})
+    assert b"aa.bb.cc" not in seen.body and b"X-Kept" in seen.body
+
+
 def test_other_subprotocols_pass_as_they_are(connect, echo):
     with connect(subprotocols=["a", "chat"]) as client:
         assert client.subprotocol == "chat"
@@ -239,7 +261,8 @@ def test_other_subprotocols_pass_as_they_are(connect, echo):
 @pytest.mark.parametrize("offered,fields,reason", [
     ([MARKER], {}, "websocket_token_missing"),
     (["chat", MARKER], {}, "websocket_token_missing"),
-    ([MARKER, "a", MARKER, "b"], {}, "websocket_token_missing"),
+    ([MARKER, MARKER, "a"], {}, "websocket_token_missing"),
+    ([MARKER, "a", "chat", MARKER, "b"], {}, "ambiguous_credentials"),
     ([MARKER, "a"], {"Authorization": "Bearer b"}, "ambiguous_credentials"),
 ])
 def test_half_an_offer_is_refused(over, offered, fields, reason):

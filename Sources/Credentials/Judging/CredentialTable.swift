@@ -25,7 +25,9 @@ package enum CredentialTable {
         case .found(let found): app = found
         }
         guard app.isEnabled, !app.record.isRevoked else { return .refused(.closedApp(app, in: dialect)) }
-        guard app.record.dialects.contains(dialect) else { return .refused(.unknownApp(in: dialect, named: app.appID)) }
+        guard app.record.dialects.contains(dialect) else {
+            return .refused(noApp(presented, named: app.appID, rules: rules, dialect: dialect))
+        }
         guard rules.organizations.allows(app.organization) else {
             return .refused(Refusal(.organizationNotAllowed, appID: app.appID))
         }
@@ -92,13 +94,27 @@ package enum CredentialTable {
         rules: AccessRules,
         dialect: Dialect
     ) -> Refusal {
-        guard named == .apiKey else { return .unknownApp(in: dialect, named: AppID(presented: presented.appID)) }
+        guard named == .apiKey else {
+            return noApp(presented, named: AppID(presented: presented.appID), rules: rules, dialect: dialect)
+        }
         return Refusal(
             .appCredentialsRequired,
             missing: .credential,
             reason: "unknown_key",
             nextSteps: steps(presented, rules: rules, dialect: dialect)
         )
+    }
+
+    /// The app is unknown, or not for this dialect: what a known one would be told that lacks a credential.
+    private static func noApp(
+        _ presented: borrowing PresentedCredentials,
+        named appID: AppID?,
+        rules: AccessRules,
+        dialect: Dialect
+    ) -> Refusal {
+        var refusal = Refusal.unknownApp(in: dialect, named: appID)
+        if dialect == .appengine { refusal.reason = missingAuthorization(presented, rules) }
+        return refusal
     }
 
     private static func refusal(

@@ -48,7 +48,8 @@ extension Refusal {
     package static func unknownApp(in dialect: Dialect, named appID: AppID? = nil) -> Refusal {
         switch dialect {
         case .offlineid, .vouch: Refusal(.invalidApp, appID: appID, nextSteps: [NextSteps.listApps])
-        case .appengine: Refusal(.appNotFound, appID: appID)
+        // E.1: no credential that the route takes. That there is no such app is told at the sign-in only (C.1).
+        case .appengine: Refusal(.appCredentialsRequired, missing: .credential)
         }
     }
 

@@ -4,7 +4,8 @@
 /// Every section of the file in the order of its documentation.
 enum ConfigurationSchema {
     static let sections: [SectionSchema] = [
-        RootSection.schema, ListenerSection.schema, ProxyProtocolSection.schema,
+        RootSection.schema, ListenerSection.schema, SectionSchema("listeners[].limits[]", LimitSection.rows),
+        ProxyProtocolSection.schema,
         SectionSchema("listeners[].tls", TLSSection.rows),
         SectionSchema("listeners[].tls.certificates[]", CertificateSection.rows), AdminSection.schema,
         MetricsSection.schema, LogSection.schema, StateSection.schema, LossSection.schema, SecretSection.schema,
@@ -13,7 +14,8 @@ enum ConfigurationSchema {
         TokenSection.schema,
         UpstreamSection.schema, UpstreamTLSSection.schema, UpstreamTimeoutSection.schema, PoolSection.schema,
         EjectionSection.schema, RouteSection.schema, MatchSection.schema, AccessSection.schema,
-        SignInSection.schema, CORSSection.schema, LimitSection.schema,
+        SignInSection.schema, CORSSection.schema,
+        SectionSchema("routes[].limits[]", LimitSection.rows),
         SectionSchema("routes[].request_headers", HeaderSection.rows), ClientSection.schema,
         RouteTimeoutSection.schema, ForwardSection.schema, HTTPSection.schema, TimeoutSection.schema,
         ConnectionSection.schema, HTTP2Section.schema, MemorySection.schema,

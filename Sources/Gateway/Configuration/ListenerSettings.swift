@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import Limits
 package import Transport
 
 /// One socket that takes requests.
@@ -9,6 +10,8 @@ package struct ListenerSettings: Sendable, Equatable {
     package var traffic: ListenerTraffic
     /// The families of endpoints that the gateway answers here itself.
     package var serves: [EndpointGroup] = []
+    /// Windows on the requests of clients to what is served here.
+    package var limits: [WindowRule] = []
     /// Nil: connections begin with TLS or HTTP.
     package var proxyProtocol: ProxyProtocolSettings?
 }

@@ -77,7 +77,7 @@ package enum DialectTable {
         case .upstreamInvalid: refusal.proxyError ?? "http_protocol_error"
         case .stateUnavailable: refusal.proxyError ?? "proxy_internal_error"
         case .appCredentialsRequired, .appTokenInvalid, .invalidRunToken, .invalidApp, .appRevoked,
-            .missingOrganization, .appNotFound, .organizationNotAllowed, .originNotAllowed, .clientNotAllowed,
+            .missingOrganization, .organizationNotAllowed, .originNotAllowed, .clientNotAllowed,
             .trustTooLow, .personTokenRequired, .personTokenInvalid, .ambiguousCredentials, .rateLimited,
             .tooManyFailures, .routeNotFound, .misdirectedRequest, .badRequest, .methodNotAllowed,
             .payloadTooLarge,

@@ -24,7 +24,6 @@ enum GRPCAnswer {
         switch code {
         case .missingOrganization, .ambiguousCredentials, .badRequest, .misdirectedRequest, .unsupportedMediaType: 3
         case .upstreamTimeout: 4
-        case .appNotFound: 5
         case .organizationNotAllowed, .originNotAllowed, .clientNotAllowed, .trustTooLow, .attestationRequired,
             .attestationFailed, .attestationKeyUnknown, .attestationNotConfigured, .developmentModeRequired:
             7

@@ -31,7 +31,6 @@ struct RefusalWords: Equatable {
         case .invalidApp: "No such application."
         case .appRevoked: "This app is revoked."
         case .missingOrganization: "The orgid header is required."
-        case .appNotFound: "No app in this organization"
         case .organizationNotAllowed: "This route is not for the application's organization."
         case .originNotAllowed: "This origin is not allowed for the application."
         case .clientNotAllowed: "This client address is not allowed on this route."

@@ -15,6 +15,14 @@ package enum EndpointGroup: String, Sendable, CaseIterable {
     /// `/gateway/check`, for proxies that ask; on inner listeners only.
     case check
 
+    /// Whether apps sign in here.
+    var isSignIn: Bool {
+        switch self {
+        case .offlineid, .vouch, .appengine: true
+        case .appengineAdmin, .keys, .check: false
+        }
+    }
+
     /// The dialect that renders refusals.
     var dialect: Dialect {
         switch self {
@@ -38,6 +46,8 @@ struct LocalEndpoint: Sendable {
     let mostBytes: Int
     /// Whether pages call it: it then answers preflights, and listed origins may read its answers.
     let isBrowserFacing: Bool
+    /// Whether anybody may call it, so that the listener's limits count its requests (SAL-012).
+    let isLimited: Bool
     let answer: @Reactor @Sendable (LocalRequest, Worker) async -> LocalOutcome
 
     init(
@@ -46,6 +56,7 @@ struct LocalEndpoint: Sendable {
         _ path: PathPattern,
         mostBytes: Int,
         isBrowserFacing: Bool,
+        isLimited: Bool = true,
         answer: @escaping @Reactor @Sendable (LocalRequest, Worker) async -> LocalOutcome
     ) {
         self.group = group
@@ -53,6 +64,7 @@ struct LocalEndpoint: Sendable {
         self.path = path
         self.mostBytes = mostBytes
         self.isBrowserFacing = isBrowserFacing
+        self.isLimited = isLimited && group.isSignIn
         self.answer = answer
     }
 }

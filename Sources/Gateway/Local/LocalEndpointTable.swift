@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Limits
+
 /// The endpoints that one listener serves, out of all there are.
 ///
 /// A plain array read top to bottom; what it does not name falls through to the routes. A class, because every connection
@@ -11,13 +13,16 @@ final class LocalEndpointTable: Sendable {
         OfflineEndpoints.all + VouchEndpoints.all + AppEngineEndpoints.all + AppEngineAdminEndpoints.all
         + KeyEndpoints.all
 
+    /// The listener's windows on requests of one client.
+    let budget: BudgetRules
     /// Whether other proxies may ask here about their requests.
     let answersChecks: Bool
     private let endpoints: [LocalEndpoint]
     /// The first two bytes after the slash that any of them begins with: most requests are let by with one look.
     private let beginnings: [UInt16]
 
-    init(serving groups: [EndpointGroup]) {
+    init(serving groups: [EndpointGroup], limits: [WindowRule] = []) {
+        budget = BudgetRules(limits)
         answersChecks = groups.contains(.check)
         endpoints = Self.all.filter { groups.contains($0.group) }
         var beginnings: [UInt16] = []

@@ -74,7 +74,7 @@ extension RequestPipeline {
                 failures.failed(exchange.facts.client, at: worker.loop.now)
             }
             answer.fields.append(HeaderField(name: "sallyport-decision", value: exchange.facts.decision.text))
-            answer.fields += LocalCORS.fields(exchange, match, isRefusal: isRefusal)
+            answer.fields += LocalCORS.fields(exchange, match, isRefusal: isRefusal) + exchange.budgetFields
             exchange.respond(answer)
         }
     }
@@ -88,6 +88,14 @@ extension RequestPipeline {
     /// The body outgrew what its reader takes.
     func bodyTooLong(_ exchange: Exchange, most: Int) -> Step {
         refuse(exchange, Refusal(.payloadTooLarge, nextSteps: ["Send at most \(most) bytes."]))
+    }
+}
+
+extension Exchange {
+    /// Endpoints of the gateway's own are counted before their body is read; everything else when it was judged.
+    var phaseAfterBudget: RequestPipeline.Phase {
+        if facts.local != nil { return .gatherBody }
+        return facts.signIn == nil ? .handOff : .judgeSignIn
     }
 }
 

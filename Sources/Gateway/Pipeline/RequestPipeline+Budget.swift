@@ -10,11 +10,11 @@ import Transport
 extension RequestPipeline: WindowReceiver {
     /// Asks whether there is budget left in every window.
     func spendBudget(_ exchange: Exchange) -> Step {
-        guard let route = exchange.facts.route, !route.rules.isEmpty else { return .proceed }
+        guard let budget = exchange.budgetRules, !budget.rules.isEmpty else { return .proceed }
         switch exchange.budget {
         case .unspent:
-            let subject = exchange.windowSubject(route)
-            for rule in route.rules { exchange.charge.add(rule, for: subject) }
+            let subject = exchange.windowSubject
+            for rule in budget.rules { exchange.charge.add(rule, for: subject) }
             let token = waiting.insert(exchange)
             exchange.budgetSent()
             if worker.state.windows.spend(exchange.charge, receiver: self, token: token) { return .wait }
@@ -24,7 +24,7 @@ extension RequestPipeline: WindowReceiver {
         case .spending:
             return .wait
         case .answered(nil):
-            return judgeBudget(exchange, route)
+            return judgeBudget(exchange)
         case .answered:
             return budgetLost(exchange)
         }
@@ -38,7 +38,7 @@ extension RequestPipeline: WindowReceiver {
         advance(exchange)
     }
 
-    private func judgeBudget(_ exchange: Exchange, _ route: Route) -> Step {
+    private func judgeBudget(_ exchange: Exchange) -> Step {
         let charge = exchange.charge
         exchange.facts.hasBudget = true
         if worker.snapshot.settings.state.windowsOnLoss == .estimate { worker.estimates.learn(charge) }
@@ -50,7 +50,7 @@ extension RequestPipeline: WindowReceiver {
                 .rateLimited,
                 reason: name,
                 appID: exchange.facts.app?.appID,
-                nextSteps: ["Wait for Retry-After, or raise the limit \(name) of route \(route.settings.name)."],
+                nextSteps: ["Wait for Retry-After, or raise the limit \(name) of \(exchange.placeText)."],
                 retryAfter: charge.retryAfter
             )
             return refuse(exchange, refusal, extra: exchange.budgetFields)
@@ -74,27 +74,53 @@ extension RequestPipeline: WindowReceiver {
 
 extension Exchange {
     /// Who and what the request is counted for.
-    func windowSubject(_ route: Route) -> WindowSubject {
+    var windowSubject: WindowSubject {
         WindowSubject(
             organization: facts.app?.organization.rawValue ?? "",
             app: facts.app?.recordID.rawValue ?? "",
             key: facts.admission?.keyID?.rawValue,
             person: facts.admission?.person,
             client: facts.client.network,
-            route: route.settings.name
+            route: facts.route?.settings.name ?? facts.local.map { "_\($0.endpoint.group.rawValue)" } ?? ""
         )
+    }
+
+    /// The windows that the request is counted in.
+    var budgetRules: BudgetRules? {
+        if let route = facts.route { return route.budget }
+        guard facts.local?.endpoint.isLimited == true else { return nil }
+        return facts.connection?.endpoints?.budget
+    }
+
+    /// The place of the configuration that the request was for, for people.
+    fileprivate var placeText: String {
+        facts.route.map { "route \($0.settings.name)" } ?? "the listener"
     }
 
     /// `RateLimit` and `RateLimit-Policy` as fields of a local answer; empty before the windows were counted.
     var budgetFields: [HeaderField] {
-        guard facts.hasBudget, let route = facts.route else { return [] }
+        guard facts.hasBudget, let budget = budgetRules else { return [] }
         var state: [UInt8] = []
         RateLimitFields.appendState(of: charge, to: &state)
         guard !state.isEmpty else { return [] }
         return [
             HeaderField(name: "ratelimit", value: String(decoding: state, as: UTF8.self)),
-            HeaderField(name: "ratelimit-policy", value: String(decoding: route.policyText, as: UTF8.self)),
+            HeaderField(name: "ratelimit-policy", value: String(decoding: budget.policyText, as: UTF8.self)),
         ]
+    }
+}
+
+/// The windows of a route or of a listener, compiled.
+struct BudgetRules: Sendable {
+    let rules: [WindowRule]
+    /// The value of `RateLimit-Policy`.
+    let policyText: [UInt8]
+
+    init(_ rules: [WindowRule]) {
+        self.rules = rules
+        var policy: [UInt8] = []
+        RateLimitFields.appendPolicy(of: rules, to: &policy)
+        policyText = policy
     }
 }
 

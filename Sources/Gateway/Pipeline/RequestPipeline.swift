@@ -56,7 +56,7 @@ final class RequestPipeline {
                 next = .guardClient
             case .guardClient:
                 step = guardClient(exchange)
-                next = exchange.facts.local == nil ? .identifyApp : .gatherBody
+                next = exchange.facts.local == nil ? .identifyApp : .spendBudget
             case .gatherBody:
                 step = gatherBody(exchange)
                 next = .answerLocally
@@ -74,7 +74,7 @@ final class RequestPipeline {
                 next = .spendBudget
             case .spendBudget:
                 step = spendBudget(exchange)
-                next = exchange.facts.signIn == nil ? .handOff : .judgeSignIn
+                next = exchange.phaseAfterBudget
             case .judgeSignIn:
                 step = judgeSignIn(exchange)
                 next = .handOff
@@ -130,6 +130,12 @@ final class RequestPipeline {
         var refusal = Refusal(code, reason: failure.reason)
         refusal.proxyError = failure.proxyError
         exchange.respond(RefusalAnswer.make(refusal, exchange, extra: []))
+    }
+
+    /// Answers a request whose credential has ended before the upstream answered.
+    func end(_ exchange: Exchange, _ ending: StreamEnding) {
+        let refusal = Refusal(.appTokenInvalid, reason: ending == .expired ? "expired" : nil)
+        _ = refuse(exchange, refusal, logged: ending.rawValue)
     }
 
     /// The body outgrew the route's limit on its way.

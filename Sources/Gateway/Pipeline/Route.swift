@@ -15,9 +15,7 @@ final class Route {
     let path: [UInt8]
     let methods: [[UInt8]]
     let pool: UpstreamPool
-    let rules: [WindowRule]
-    /// The value of `RateLimit-Policy`.
-    let policyText: [UInt8]
+    let budget: BudgetRules
     /// Known fields of a request that do not go to the upstream.
     let withheldFields: KnownFieldSet
     /// Names of other request fields that do not go to the upstream, lower case.
@@ -67,10 +65,7 @@ final class Route {
         hosts = settings.match.hosts.map { Array($0.utf8) }
         path = Array(settings.match.path.utf8)
         methods = settings.match.methods.map { Array($0.utf8) }
-        rules = settings.limits
-        var policy: [UInt8] = []
-        RateLimitFields.appendPolicy(of: rules, to: &policy)
-        policyText = policy
+        budget = BudgetRules(settings.limits)
 
         var withheld = KnownFieldSet.neverForwarded.union(UpstreamRequest.rewritten)
         if !settings.forward.keepsAuthorization { withheld.insert(.authorization) }

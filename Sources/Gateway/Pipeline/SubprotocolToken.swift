@@ -6,16 +6,16 @@ import HTTP
 
 /// A token that a page offered as a WebSocket sub-protocol, since browsers let pages set no field of a handshake (B62).
 ///
-/// The page offers `sallyport.bearer` and then the token, beside its own sub-protocols. Both are taken out and the token
-/// is judged and forwarded as if it had come in `Authorization`.
+/// The page offers `sallyport.bearer` and then the token, beside its own sub-protocols. Every copy of both is taken out, on
+/// open routes too, and the token is judged and forwarded as if it had come in `Authorization`.
 enum SubprotocolToken {
     /// None was offered.
     case absent
     /// It stands in `Authorization` now.
     case taken
-    /// The marker came without a token behind it, or twice.
+    /// The marker came without a token behind it.
     case malformed
-    /// `Authorization` came too: which of the two counts is not for us to say.
+    /// Another token was offered too, or `Authorization` came: which of them counts is not for us to say.
     case ambiguous
 
     /// The sub-protocol that says that the next one is a token; harmless to echo.
@@ -28,16 +28,31 @@ extension RequestHead {
         guard fields.contains(.secWebSocketProtocol) else { return .absent }
         let offered = subprotocols
         let marker = Array("\(SubprotocolToken.marker)".utf8)
-        guard let index = offered.firstIndex(of: marker) else { return .absent }
-        guard index + 1 < offered.count, !offered[(index + 1)...].contains(marker) else { return .malformed }
+        var token: [UInt8]?
+        var rest: [[UInt8]] = []
+        var next = 0
+        while next < offered.count {
+            let entry = offered[next]
+            next += 1
+            guard entry == marker else {
+                rest.append(entry)
+                continue
+            }
+            guard next < offered.count, offered[next] != marker else { return .malformed }
+            if let token, token != offered[next] { return .ambiguous }
+            token = offered[next]
+            next += 1
+        }
+        guard let token else { return .absent }
         guard !fields.contains(.authorization) else { return .ambiguous }
         for index in 0..<fields.count where fields.field(at: index) == .secWebSocketProtocol { fields.drop(at: index) }
-        let rest = offered[..<index] + offered[(index + 2)...]
+        // A copy that stands elsewhere would go on as a sub-protocol.
+        rest.removeAll { $0 == token }
         if !rest.isEmpty {
             let value = Array(rest.joined(separator: ", ".utf8))
             fields.append(name: "Sec-WebSocket-Protocol".utf8.span, value: value.span)
         }
-        let value = Array("Bearer ".utf8) + offered[index + 1]
+        let value = Array("Bearer ".utf8) + token
         fields.append(name: "Authorization".utf8.span, value: value.span)
         return .taken
     }
@@ -71,7 +86,7 @@ extension RequestPipeline {
                 Refusal(
                     .badRequest,
                     reason: "websocket_token_missing",
-                    nextSteps: ["Offer the token right behind \(SubprotocolToken.marker), once."]
+                    nextSteps: ["Offer the token right behind \(SubprotocolToken.marker)."]
                 )
             )
         case .ambiguous: return refuse(exchange, Refusal(.ambiguousCredentials))

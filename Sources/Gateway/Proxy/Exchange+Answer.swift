@@ -25,15 +25,18 @@ extension Exchange {
     func appendAnswerFields(to buffer: inout ByteBuffer) {
         guard let route = facts.route else { return }
         if !route.corsFields.isEmpty || facts.isOriginListed { appendCORSFields(route, to: &buffer) }
-        if facts.hasBudget {
-            for field in budgetFields {
-                buffer.append(utf8: field.name)
-                buffer.append(": ")
-                buffer.append(utf8: field.value)
-                buffer.append("\r\n")
-            }
-        }
+        if facts.hasBudget { Self.append(budgetFields, to: &buffer) }
+        if facts.signIn != nil { Self.append(verdictFields, to: &buffer) }
         if !route.addedAnswerFields.isEmpty { buffer.append(contentsOf: route.addedAnswerFields) }
+    }
+
+    private static func append(_ fields: [HeaderField], to buffer: inout ByteBuffer) {
+        for field in fields {
+            buffer.append(utf8: field.name)
+            buffer.append(": ")
+            buffer.append(utf8: field.value)
+            buffer.append("\r\n")
+        }
     }
 
     /// Chooses the marker where the upstream chose none of the sub-protocols that were left.

@@ -262,6 +262,8 @@ final class Exchange {
         sendGathered(on: connection)
         sendReplay(on: connection)
         beginContinueWait()
+        // A call may go on for as long as its client talks before anything answers it.
+        if request.isGRPC, facts.admission != nil { worker.state.streams.add(self) }
         if !requestIsComplete { client.readBody() }
     }
 
@@ -336,8 +338,9 @@ final class Exchange {
     /// The credential has ended, and so does the answer; a WebSocket is told why, between two frames of its upstream,
     /// unless one of them goes on for too long.
     func endStream(insists: Bool) {
-        guard let ending = facts.endingStream, let client, stage == .relaying || stage == .answering else { return }
-        if stage == .relaying {
+        guard let ending = facts.endingStream, let client else { return }
+        switch stage {
+        case .relaying:
             guard facts.frames.isAtBoundary || insists else { return }
             if facts.frames.isAtBoundary, !facts.frames.hasClosed {
                 let frame = WebSocketFrames.close(code: Self.unauthorizedClose, reason: ending.rawValue)
@@ -346,9 +349,19 @@ final class Exchange {
             upstream?.endRelay()
             upstream = nil
             client.endRelay()
-        } else {
-            client.abort()
+        case .answering:
+            if request.isGRPC, response.endsWithGRPCTrailers {
+                client.sendEnd(self, trailers: GRPCEnding.trailers(for: ending))
+            } else {
+                client.abort()
+            }
             detachUpstream(keep: false)
+        case .sending:
+            // A call that talks before it is answered: the refusal is the whole answer.
+            worker.metrics.count(ending)
+            return worker.pipeline.end(self, ending)
+        case .idle, .judging, .leasing, .finished:
+            return
         }
         facts.reason = ending.rawValue
         worker.metrics.count(ending)

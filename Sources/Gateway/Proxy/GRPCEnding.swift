@@ -22,9 +22,18 @@ enum GRPCEnding {
 
     /// The trailers that end the answer.
     static func trailers(for failure: UpstreamFailure) -> FieldTable {
+        trailers(status: status(of: failure), "upstream: \(failure.reason)")
+    }
+
+    /// The trailers that end an answer whose credential has ended: UNAUTHENTICATED.
+    static func trailers(for ending: StreamEnding) -> FieldTable {
+        trailers(status: 16, ending.rawValue)
+    }
+
+    private static func trailers(status: Int, _ words: String) -> FieldTable {
         var trailers = FieldTable()
-        trailers.append(name: "grpc-status".utf8.span, value: "\(status(of: failure))".utf8.span)
-        let message = GRPCAnswer.percentEncoded("upstream: \(failure.reason)")
+        trailers.append(name: "grpc-status".utf8.span, value: "\(status)".utf8.span)
+        let message = GRPCAnswer.percentEncoded(words)
         trailers.append(name: "grpc-message".utf8.span, value: message.utf8.span)
         return trailers
     }

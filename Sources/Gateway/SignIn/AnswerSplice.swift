@@ -4,7 +4,7 @@
 import Encodings
 
 /// An upstream's JSON answer with one member put into its `data`; every other byte stays as it came.
-struct AnswerSplice {
+struct AnswerSplice: Sendable {
     private let bytes: [UInt8]
     /// The object `data`, both braces included.
     private let data: Range<Int>
@@ -12,11 +12,30 @@ struct AnswerSplice {
 
     /// The longest answer that is spliced; a longer one passes untouched.
     static let mostBytes = 1 << 20
+    /// The longest that is read on the loop: more takes more than a quarter of a millisecond.
+    static let mostOnLoop = 16 << 10
+
+    /// Fields that speak of the very bytes of a body, of parts of it, or of both (RFC 9110 14, RFC 9530, RFC 9421): they
+    /// are not true of a spliced one.
+    static let untrueFields: Set<String> = [
+        "accept-ranges", "content-digest", "content-md5", "content-range", "digest", "repr-digest", "signature",
+        "signature-input",
+    ]
+
+    /// The entity tag of a spliced answer: what was strong is weak, because the bytes differ (RFC 9110 8.8.1).
+    static func entityTag(_ tag: String) -> String {
+        tag.hasPrefix("W/") ? tag : "W/" + tag
+    }
+
+    /// Whether a successful answer of this status has a whole representation in it.
+    static func mayHold(_ status: Int) -> Bool {
+        status != 204 && status != 205 && status != 206
+    }
 
     private static let limits = JSONLimits(bytes: mostBytes, depth: 64, values: 1 << 18)
 
     /// One member of `data`: its name, and where its value stands.
-    private struct Member {
+    private struct Member: Sendable {
         let name: String
         let value: Range<Int>
     }

@@ -16,10 +16,15 @@ extension Exchange {
         guard (200..<300).contains(response.status) else {
             // The upstream said no: the sign-in was not completed (OFF-113).
             worker.signIn.giveBack(grant, facts.decision.text)
+            if response.status == 304, attempt.readsAnswer { noteUntouched(attempt, "status") }
             return false
         }
         guard attempt.readsAnswer else { return false }
-        guard response.isPlainJSON, response.status != 204 else {
+        guard AnswerSplice.mayHold(response.status) else {
+            noteUntouched(attempt, "status")
+            return false
+        }
+        guard response.isPlainJSON else {
             noteUntouched(attempt, "not_json")
             return false
         }
@@ -46,14 +51,29 @@ extension Exchange {
     func finishHeld(_ held: HeldAnswer) {
         guard let attempt = facts.signIn, let grant = attempt.grant else { return }
         attempt.held = nil
-        guard let splice = AnswerSplice(held.bytes) else {
+        let bytes = held.bytes
+        let told = grant.isTold ? grant.verdict?.json : nil
+        guard bytes.count > AnswerSplice.mostOnLoop else {
+            return heldWasRead(SplicedAnswer(bytes, attestation: told), bytes, attempt, grant)
+        }
+        let generation = generation
+        let pool = worker.proofs.pool
+        Task { @Reactor in
+            let answer = await pool.run { SplicedAnswer(bytes, attestation: told) }
+            guard self.generation == generation, stage == .answering else { return }
+            heldWasRead(answer, bytes, attempt, grant)
+        }
+    }
+
+    /// nil: the answer is none that can be spliced.
+    private func heldWasRead(_ read: SplicedAnswer?, _ bytes: [UInt8], _ attempt: SignInAttempt, _ grant: SignInGrant) {
+        guard let read else {
             noteUntouched(attempt, "no_data")
-            releaseHeld(held.bytes)
+            releaseHeld(bytes)
             return endHeld()
         }
-        var body = held.bytes
-        if grant.isTold, let verdict = grant.verdict { body = splice.setting(attestation: verdict.json) }
-        let answer = spliced(body)
+        let splice = read.splice
+        let answer = spliced(read.body)
         worker.metrics.signInsSpliced.increment()
         let tokens = attempt.tokensToBind(in: splice, grant, now: worker.state.clock.now)
         guard !tokens.isEmpty else { return respond(answer) }
@@ -79,7 +99,11 @@ extension Exchange {
     ///
     /// An answer that is spliced must come without a content coding.
     func withheldRequestFields(_ route: Route) -> KnownFieldSet {
-        facts.signIn?.readsAnswer == true ? route.withheldFields.union([.acceptEncoding]) : route.withheldFields
+        var withheld = route.withheldFields
+        if facts.signIn?.readsAnswer == true { withheld.insert(.acceptEncoding) }
+        // Outside a handshake it asks for nothing, and could carry a token that nobody judged.
+        if request.upgrade != .webSocket { withheld.insert(.secWebSocketProtocol) }
+        return withheld
     }
 
     /// What the upstream learns of a sign-in: the app, how it was proved, and what that is worth.
@@ -103,10 +127,17 @@ extension Exchange {
         buffer.append("\r\n")
     }
 
+    /// What the sign-in proved, on every answer that says that it succeeded: `data.attestation` is ours only where it says
+    /// the same.
+    var verdictFields: [HeaderField] {
+        guard let grant = facts.signIn?.grant, grant.isTold, (200..<300).contains(response.status) else { return [] }
+        return grant.verdict?.answerFields ?? []
+    }
+
     /// What we add to an answer that goes out as one of our own.
     private var addedAnswerFields: [HeaderField] {
         guard let route = facts.route else { return [] }
-        var fields: [HeaderField] = []
+        var fields = verdictFields
         if let cors = route.settings.cors {
             fields += facts.isOriginListed ? cors.answerFields(origin: request.text(of: .origin)) : [CORSPolicy.vary]
         }
@@ -119,6 +150,12 @@ extension Exchange {
         var fields = response.relayedFields(
             skipping: response.fieldsNotRelayed.union(withheldAnswerFields).union([.contentLength, .date])
         )
+        if facts.signIn?.grant?.isTold == true {
+            fields.removeAll { AnswerSplice.untrueFields.contains($0.name) }
+            for index in fields.indices where fields[index].name == "etag" {
+                fields[index].value = AnswerSplice.entityTag(fields[index].value)
+            }
+        }
         fields += addedAnswerFields
         return LocalAnswer(status: response.status, fields: fields, body: body)
     }
@@ -133,6 +170,19 @@ extension Exchange {
                 "decision": facts.decision.text,
             ]
         )
+    }
+}
+
+/// A held answer as it was read: what is in it, and the body that goes out.
+private struct SplicedAnswer: Sendable {
+    let splice: AnswerSplice
+    let body: [UInt8]
+
+    /// nil when it is none that can be spliced; `attestation`: what its `data.attestation` is to be, if anything.
+    init?(_ bytes: [UInt8], attestation: [UInt8]?) {
+        guard let splice = AnswerSplice(bytes) else { return nil }
+        self.splice = splice
+        body = attestation.map { splice.setting(attestation: $0) } ?? bytes
     }
 }
 

@@ -67,7 +67,6 @@ final class HeldAnswer {
     /// Takes more of it; false when it has become too long to be held.
     func append(_ more: Span<UInt8>) -> Bool {
         guard more.count <= AnswerSplice.mostBytes - bytes.count else { return false }
-        bytes.reserveCapacity(bytes.count + more.count)
         for index in more.indices { bytes.append(more[index]) }
         return true
     }

@@ -30,6 +30,18 @@ struct SignInVerdict: Equatable, Sendable {
     /// `app_auth` of the session's token (OFF-076).
     var authentication: AppAuthentication { trust == .development ? .development : .attestation }
 
+    /// The fields of the answer that say the same: they are ours alone, whoever wrote the body.
+    var answerFields: [HeaderField] {
+        var fields = [
+            HeaderField(name: "sallyport-attestation", value: status),
+            HeaderField(name: "sallyport-trust", value: trust.rawValue),
+        ]
+        if let reason {
+            fields.append(HeaderField(name: "sallyport-attestation-reason", value: reason.rawValue))
+        }
+        return fields
+    }
+
     /// The object that the client gets as `data.attestation`.
     var json: [UInt8] {
         var json = JSONWriter(capacity: 96)

@@ -81,7 +81,7 @@ extension Exchange {
 
     /// A download that began in time is finished; what has no end of its own is not.
     private var endsWithCredential: Bool {
-        stage == .relaying || response.isEventStream
+        stage == .relaying || response.isEventStream || request.isGRPC
     }
 
     private func loadStanding() {

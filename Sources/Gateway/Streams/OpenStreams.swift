@@ -9,7 +9,7 @@ package import Transport
 ///
 /// Isolated to the Reactor; held by `WorkerState`. Looked at four times a second while there are any: at the clock, and,
 /// after a change of the registry or a revocation, at whether each would be admitted still. A WebSocket is closed with
-/// 4401, any other answer is broken off. While Redis is away nothing changes here: what was admitted goes on.
+/// 4401, a gRPC call ends with UNAUTHENTICATED, any other answer is broken off. While Redis is away nothing changes here: what was admitted goes on.
 @Reactor
 package final class OpenStreams {
     /// Counts changes that could end a credential.
@@ -25,8 +25,9 @@ package final class OpenStreams {
         self.loop = loop
     }
 
-    /// The head of the answer has gone out, and its body is under way.
+    /// The head of the answer has gone out, and its body is under way; a gRPC call is added when it is sent on.
     func add(_ exchange: Exchange) {
+        guard exchange.openIndex == nil else { return }
         exchange.openIndex = streams.count
         streams.append(exchange)
         if !timer.isArmed { timer.arm(after: Self.interval) }

@@ -66,7 +66,9 @@ final class GatewaySnapshot {
             }
         )
         self.local = RouteMetrics(route: "_local", slot: slot)
-        self.endpoints = settings.listeners.map { $0.serves.isEmpty ? nil : LocalEndpointTable(serving: $0.serves) }
+        self.endpoints = settings.listeners.map {
+            $0.serves.isEmpty ? nil : LocalEndpointTable(serving: $0.serves, limits: $0.limits)
+        }
         self.bindsSessions = settings.routes.contains { $0.signIn?.tokens == .opaque }
         self.unrouted = RouteMetrics(route: "_none", slot: slot)
         self.parserLimits = ParserLimits(settings.http)

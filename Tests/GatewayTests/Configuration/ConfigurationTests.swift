@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Credentials
+import Limits
 import Testing
 
 @testable import Gateway
@@ -59,6 +60,37 @@ import Testing
         #expect(route.body == .mebibytes(16))
         #expect(route.timeouts == configuration.upstreams[0].timeouts)
         #expect(route.forward == .standard(for: .offlineid))
+    }
+
+    private static func listener(_ more: String) -> String {
+        good.replacing("default: a.pem }\n", with: "default: a.pem }\n    \(more)\n")
+    }
+
+    @Test func `a listener limits the sign-ins of one client`() throws {
+        let limits = "serves: [vouch]\n    limits: [{ name: nonces, per: [client], limit: 10, window: 60s }]"
+        let configuration = try Self.load(Self.listener(limits))
+        #expect(
+            configuration.listeners[0].limits
+                == [WindowRule(name: "nonces", per: [.client], limit: 10, window: .seconds(60))]
+        )
+        #expect(try Self.load(Self.listener("serves: [vouch]")).listeners[0].limits.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("serves: [vouch]", "{ name: a, per: [app], limit: 10, window: 60s }", "count by client"),
+        ("serves: [vouch]", "{ name: a, per: [client, app], limit: 10, window: 60s }", "count by client"),
+        ("serves: [keys]", "{ name: a, per: [client], limit: 10, window: 60s }", "no dialect is served"),
+        (
+            "serves: [vouch]",
+            "{ name: a, per: [client], limit: 1, window: 1s }, { name: a, per: [client], limit: 2, window: 2s }",
+            "the same name"
+        ),
+    ])
+    func `a listener's limit that could count nothing is a problem`(_ serves: String, _ rules: String, _ words: String)
+    {
+        let problems = Self.problems(Self.listener("\(serves)\n    limits: [\(rules)]"))
+        #expect(problems.count == 1)
+        #expect(problems.first.map { "\($0)".contains(words) } == true, "\(problems)")
     }
 
     @Test func `paths start at the folder of the file and hosts are in lower case`() throws {

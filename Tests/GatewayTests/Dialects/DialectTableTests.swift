@@ -105,10 +105,6 @@ import Testing
             #"{"code":"missing_orgid","statusCode":400,"error":"The orgid header is required.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
         ),
         (
-            Refusal(.appNotFound),
-            #"{"code":"APP_NOT_FOUND","statusCode":404,"error":"No app in this organization","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
-        ),
-        (
             Refusal(.appCredentialsRequired, missing: .credential, reason: "unknown_key"),
             #"{"code":"app_token_required","reason":"unknown_key","statusCode":401,"error":"Sign the app in first.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
         ),

@@ -61,4 +61,21 @@ import Testing
         #expect(isSpliced)
         #expect(!isLongerSpliced)
     }
+
+    @Test func `an entity tag of a spliced answer is weak`() {
+        #expect(AnswerSplice.entityTag(#""a""#) == #"W/"a""#)
+        #expect(AnswerSplice.entityTag(#"W/"a""#) == #"W/"a""#)
+    }
+
+    @Test(arguments: [(200, true), (201, true), (203, true), (204, false), (205, false), (206, false)])
+    func `an answer without a whole representation is not held`(_ status: Int, _ mayHold: Bool) {
+        #expect(AnswerSplice.mayHold(status) == mayHold)
+    }
+
+    @Test func `the fields of a verdict say what the body says`() {
+        #expect(
+            verdict.answerFields.map(\.value) == ["degraded", "degraded", "bootloader_unlocked"]
+        )
+        #expect(SignInVerdict(trust: .hardware).answerFields.map(\.value) == ["verified", "hardware"])
+    }
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Limits
+
 /// The keys of `listeners[]`.
 enum ListenerSection {
     static let address = Setting(
@@ -25,6 +27,13 @@ enum ListenerSection {
         "The endpoints that the gateway answers here itself: the sign-in of a dialect, the published `keys`, `check` for the questions of other proxies (inner listeners only: their word about clients is believed)."
     )
 
+    static let limits = Setting(
+        "limits",
+        ValueKind.list(of: LimitSection.kind(at: "listeners[].limits[]")),
+        .standard([]),
+        "Windows on the sign-in requests (challenge, nonce, proof) that one client may make here, as those of a route; `per: [client]` only. Empty: no limit."
+    )
+
     static let proxyProtocol = Setting(
         "proxy_protocol",
         ProxyProtocolSection.kind,
@@ -34,18 +43,20 @@ enum ListenerSection {
 
     static let schema = SectionSchema(
         "listeners[]",
-        [address.row, tls.row, redirect.row, serves.row, proxyProtocol.row]
+        [address.row, tls.row, redirect.row, serves.row, limits.row, proxyProtocol.row]
     )
 
     static let kind = ValueKind<ListenerSettings>.section(schema) { section in
         let tls = section.value(tls)
         let redirect = section.value(redirect)
         let serves = section.value(serves)
+        let limits = section.value(limits)
         if section.has("tls"), section.has("redirect") {
             section.report("a listener with tls cannot redirect to https", at: "redirect")
         }
         let proxyProtocol = section.value(proxyProtocol)
-        guard let address = section.value(address), let serves else { return nil }
+        guard let address = section.value(address), let serves, let limits else { return nil }
+        check(limits, serves, section)
         let traffic: ListenerTraffic =
             if let tls {
                 .tls(tls)
@@ -58,8 +69,25 @@ enum ListenerSection {
             address: address.value,
             traffic: traffic,
             serves: serves,
+            limits: limits,
             proxyProtocol: proxyProtocol
         )
+    }
+}
+
+extension ListenerSection {
+    private static func check(_ limits: [WindowRule], _ serves: [EndpointGroup], _ section: SectionReader) {
+        for (index, rule) in limits.enumerated() {
+            if limits[..<index].contains(where: { $0.name == rule.name }) {
+                section.report("two limits of the listener have the same name", at: "limits", found: rule.name)
+            }
+            if rule.per != [.client] {
+                section.report("who signs in is not known yet; count by client", at: "limits", found: rule.name)
+            }
+        }
+        if !limits.isEmpty, !serves.contains(where: \.isSignIn) {
+            section.report("limits has no effect where no dialect is served", at: "limits")
+        }
     }
 }
 

@@ -146,7 +146,7 @@ enum CORSSection {
     }
 }
 
-/// The keys of `routes[].limits[]`.
+/// The keys of `routes[].limits[]` and of `listeners[].limits[]`.
 enum LimitSection {
     static let name = Setting("name", ValueKind.name, .required, "Shown in `RateLimit` and in metrics.")
     static let per = Setting(
@@ -165,12 +165,13 @@ enum LimitSection {
     static let cost = Setting("cost", .integer(1...1_000_000), .standard(1), "Units of one request.")
     static let shadow = Setting("shadow", .flag, .standard(false), "Counts and reports, refuses nobody.")
 
-    static let schema = SectionSchema(
-        "routes[].limits[]",
-        [name.row, per.row, limit.row, window.row, cost.row, shadow.row]
-    )
+    static let rows = [name.row, per.row, limit.row, window.row, cost.row, shadow.row]
 
-    static let kind = ValueKind<WindowRule>.section(schema) { section in
+    static func kind(at path: String) -> ValueKind<WindowRule> {
+        .section(SectionSchema(path, rows), read: read)
+    }
+
+    private static func read(_ section: SectionReader) -> WindowRule? {
         let name = section.value(name)
         let per = section.value(per)
         let limit = section.value(limit)

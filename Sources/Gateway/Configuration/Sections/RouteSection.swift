@@ -41,7 +41,7 @@ enum RouteSection {
     static let cors = Setting("cors", CORSSection.kind, .optional, "Lets pages on listed origins read the answers.")
     static let limits = Setting(
         "limits",
-        ValueKind.list(of: LimitSection.kind),
+        ValueKind.list(of: LimitSection.kind(at: "routes[].limits[]")),
         .standard([]),
         "Windows that each request is counted in; all of them, or none."
     )

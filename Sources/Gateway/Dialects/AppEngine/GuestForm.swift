@@ -18,7 +18,7 @@ extension Refusal {
     /// What a guest's sign-in answers for `self`: nothing but this app's own token opens it (APP-068, APP-070).
     var askingForAppToken: Refusal {
         switch code {
-        case .appCredentialsRequired, .appNotFound: Refusal(.appCredentialsRequired, missing: .credential)
+        case .appCredentialsRequired: Refusal(.appCredentialsRequired, missing: .credential)
         // An expired one is renewed, not replaced: the client has to hear the difference.
         case .appTokenInvalid where reason != "expired": Refusal(.appCredentialsRequired, missing: .credential)
         default: self

@@ -29,7 +29,9 @@ enum VouchManagement {
     }
 
     private static func endpoint(_ method: String, _ path: PathPattern, _ call: @escaping Call) -> LocalEndpoint {
-        LocalEndpoint(.vouch, method, path, mostBytes: 4_096, isBrowserFacing: false) { request, worker in
+        LocalEndpoint(.vouch, method, path, mostBytes: 4_096, isBrowserFacing: false, isLimited: false) {
+            request,
+            worker in
             let caller: VouchCaller
             do throws(VouchCaller.Fault) {
                 caller = try await VouchCaller(request, .management, worker)
