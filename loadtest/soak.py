@@ -11,6 +11,7 @@ the start, after a sixth, a half and the whole of the time, and ends with 1 when
 the Python packages of Tests/Interop/requirements.txt and a release build (SALLYPORT_BINARY names another).
 """
 import argparse
+import collections
 import os
 import pathlib
 import random
@@ -39,13 +40,15 @@ class Good(threading.Thread):
         super().__init__(daemon=True)
         self.one, self.pause, self.end, self.random = one, pause, end, random.Random(seed)
         self.done = self.failed = 0
+        self.reasons = collections.Counter()
 
     def run(self):
         while time.monotonic() < self.end:
             try:
                 self.random.choice([self.http1, self.http1, self.http2])()
-            except (OSError, EOFError, AssertionError):
+            except (OSError, EOFError, AssertionError) as error:
                 self.failed += 1
+                self.reasons[("%s: %s" % (type(error).__name__, error))[:80]] += 1
                 time.sleep(0.1)
 
     def http1(self):
@@ -55,17 +58,19 @@ class Good(threading.Thread):
                     answer = client.exchange("POST", "/ok", body=bytes(self.random.randrange(1, 20000)))
                 else:
                     answer = client.exchange(target=self.random.choice(["/ok", "/ok", "/ok", "/file/small"]))
-                self.count(answer.status in (200, 405))
+                self.count(answer.status, (200, 405))
 
     def http2(self):
         with frames.Frames(self.one.port) as client:
             for _ in range(self.random.randrange(1, KEPT)):
                 answer = client.exchange(path=self.random.choice(["/ok", "/ok", "/file/small"]))
-                self.count(answer.status == 200)
+                self.count(answer.status, (200,))
 
-    def count(self, is_good):
+    def count(self, status, wanted):
         self.done += 1
-        self.failed += not is_good
+        if status not in wanted:
+            self.failed += 1
+            self.reasons["status %s" % status] += 1
         time.sleep(self.random.uniform(0, 2 * self.pause))
 
 
@@ -146,6 +151,8 @@ def soak(one, options):
                 thread.join(30)
             time.sleep(8)
         seen.append(line("%g min" % round(share * options.minutes, 1), one, clients, hostile))
+    for reason, number in sum((c.reasons for c in clients), collections.Counter()).most_common():
+        print("  failed %4d: %s" % (number, reason))
     grew = seen[-1][0] - seen[0][0]
     good = grew < 8 and seen[-1][1] <= seen[0][1] + 20 and seen[-1][2] == 0
     print("grew by %.1f MiB between the first and the last reading: %s" % (grew, "flat" if good else "NOT FLAT"))
