@@ -10,7 +10,7 @@ struct BusySources: ~Copyable {
     private var waiting: [EventSource] = []
     private var first = 0
 
-    /// A turn longer than this is looked into: who took the time?
+    /// A turn longer than this is looked into, for who took the time.
     static let longTurn: UInt64 = 1_000_000
     /// Fewer events cannot make a long turn, because each source does one slice of work for one.
     static let fewEvents: CInt = 8
