@@ -115,6 +115,14 @@ class Stands:
             trust={"directory": str(self.trust), "play_integrity": google.url, "play_deadline": "1s", "ca": str(self.authority.path)})
         return Stand(made, self.upstream, self.authorities, self.people, self.sessions, self.trust, google=google)
 
+    def limited(self):
+        """A gateway whose open endpoints answer each address ten times a minute."""
+        def configure(made):
+            for listener in made.configuration["listeners"]:
+                listener["limits"] = [{"name": "open", "per": ["client"], "limit": 10, "window": "60s"}]
+
+        return Stand(self.start(configure), self.upstream, self.authorities, self.people, self.sessions, self.trust)
+
     def builtin(self):
         """A gateway with the roots that the program carries and no setting of Google's."""
         return Stand(self.start(workers=1), self.upstream, self.authorities, self.people, self.sessions, self.trust)
