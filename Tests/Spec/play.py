@@ -107,6 +107,7 @@ class Play:
                 except Wrong:
                     if time.monotonic() > until:
                         raise
+                    report.forget()
                     time.sleep(0.3)
         for name in ("with", "fields", "bearer"):
             self.fill(step.get(name))  # what a row needs is made once, before many ask for it at once
