@@ -239,6 +239,7 @@ def test_no_copy_of_a_token_is_offered_to_the_upstream(over, echo, offered):
         client.send("GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n" % lines)
         assert client.head().status == 101
+        wait(lambda: len(echo.handshakes) > before)
     seen = echo.handshakes[before].headers
     assert seen.get_all("Sec-WebSocket-Protocol") == ["chat"]
     assert seen.get_all("Authorization") == ["Bearer aa.bb.cc"]
