@@ -72,9 +72,8 @@ WAYS = {
 @pytest.mark.skipif(not SLOW, reason="no slowhttptest")
 @pytest.mark.parametrize("way", WAYS)
 def test_slow_connections_are_cut_and_take_nothing_from_others(stand, way):
-    # Of a TLS record it reads for minutes without a look at the connection, so it would not see the end.
     target = stand.clear_url + "/bytes?n=20000000" if way == "slow reading" else stand.url + "/x"
-    result = subprocess.run([SLOW, *WAYS[way], "-c", "1000", "-r", "200", "-l", "200", "-p", "5", "-u", target],
+    result = subprocess.run([SLOW, *WAYS[way], "-c", "1000", "-r", "200", "-l", "150", "-p", "5", "-u", target],
                             capture_output=True, text=True, timeout=400)
     said = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout + result.stderr)
     available = re.findall(r"service available:\s+(\w+)", said)
@@ -83,4 +82,11 @@ def test_slow_connections_are_cut_and_take_nothing_from_others(stand, way):
     print("\nslowhttptest, %s: up to %d of 1000 connections at once, available %d of %d looks, ended after %s s: %s" % (
         way, most, available.count("YES"), len(available), end, how))
     assert available and set(available) == {"YES"}, said[-3000:]
-    assert how == "No open connections left", said[-3000:]
+    if way == "slow reading":
+        # It reads what has already come for minutes before it looks whether there is a connection: the gateway is asked. Some end with
+        # their upstream, which was waiting as well.
+        cut = stand.metrics()['sallyport_defences_total{defence="slow_reader"}'], stand.metrics()["sallyport_open_connections"]
+        print("slow readers cut: %d, connections left open: %d" % cut)
+        assert cut[0] > 500 and cut[1] < 10
+    else:
+        assert how == "No open connections left", said[-3000:]

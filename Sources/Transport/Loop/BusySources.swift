@@ -46,7 +46,8 @@ struct BusySources: ~Copyable {
     /// Charges `source` with `cost` nanoseconds of the loop; whether that made it busy.
     static func charge(_ source: EventSource, _ cost: UInt64, now: UInt64) -> Bool {
         let wasBusy = isBusy(source, now)
-        source.chargedUntil = max(source.chargedUntil, now) &+ cost &* share
+        // What takes longer than a slice of work can was not its work: the system let another process run.
+        source.chargedUntil = max(source.chargedUntil, now) &+ min(cost, burst) &* share
         return !wasBusy && isBusy(source, now)
     }
 

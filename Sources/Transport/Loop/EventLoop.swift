@@ -7,7 +7,7 @@ package import Telemetry
 
 /// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
 ///
-/// A turn is: wait, events, busy sources for a while, timers, jobs until none is left, flushes, then closed sources are freed.
+/// A turn is: wait, events, timers, jobs until none is left, flushes, busy sources for a while, then closed sources are freed.
 @Reactor
 @safe
 package final class EventLoop {
@@ -170,10 +170,11 @@ package final class EventLoop {
             }
             if count > BusySources.fewEvents { noteLength(of: MonotonicInstant.readClock()) }
         }
-        if !busy.isEmpty { runBusy() }
         timers.advance(to: now)
         executor.runJobs(limit: Self.jobsPerTurn)
         if !enlisted.isEmpty { flush() }
+        // Last, so that what the others have to say is on its way meanwhile.
+        if !busy.isEmpty { runBusy() }
         if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
         if let turnTimes {
             turnTimes.record(nanoseconds: MonotonicInstant.readClock().nanoseconds &- now.nanoseconds)
