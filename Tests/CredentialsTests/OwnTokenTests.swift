@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Crypto
+import Encodings
 import Testing
 
 @testable import Credentials
@@ -43,6 +44,26 @@ import Testing
         let others = CredentialKind.allCases.filter { $0 != kind }
         #expect(try forge.judgeOwn(text, kinds: others) == .wrongKind)
         #expect(forge.judge(text) == .wrongType)
+    }
+
+    @Test(arguments: [nil, "17"])
+    func `dialect C has its own claims, and the app's record is nobody`(person: String?) throws {
+        var made = own(.appToken)
+        made.dialect = .appengine
+        made.username = "acme-mobile"
+        made.person = person
+        let signer = try forge.signer()
+        let token = try JOSEToken(parsing: signer.sign(made).utf8.span)
+        #expect(token.payload["sub"]?.string == person ?? "65f0c0ffee65f0c0ffee65f0")
+        #expect(token.payload["orgid"]?.string == Fixture.organization.rawValue)
+        #expect(token.payload["username"]?.string == "acme-mobile" && token.payload["group"]?.string == "System")
+        let verifier = OwnTokenVerifier(
+            issuer: F.gateway,
+            keys: VerificationKeySet([try #require(signer.verificationKey)])
+        )
+        #expect(try verifier.verify(token, kinds: CredentialKinds([.appToken]), now: F.now) == made)
+        let others = try JOSEToken(parsing: signer.sign(own(.appToken)).utf8.span)
+        #expect(others.payload["username"] == nil && others.payload["group"] == nil)
     }
 
     @Test func `EdDSA signs by setting`() throws {

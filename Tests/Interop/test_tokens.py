@@ -220,8 +220,9 @@ def test_the_least_trust_of_a_route(served, own):
 def test_calls_of_dialect_c_say_their_organization(served):
     answer = served.get("/engine/x", bearer("x.y.z"))
     assert (answer.status, answer.json()["code"]) == (400, "missing_orgid")
+    # That there is no such app is told at the sign-in only.
     answer = served.get("/engine/x", {"orgid": "acme", "appId": "nobody"})
-    assert (answer.status, answer.json()["code"]) == (404, "APP_NOT_FOUND")
+    assert (answer.status, answer.json()["code"]) == (401, "missing_authorization_header")
 
 
 def test_another_scheme_is_no_token(served, own):

@@ -113,7 +113,7 @@ import Transport
         try await server.restart()
         #expect(await eventually { worker.lease.isValid && worker.connection.isReady })
         #expect(await worker.judged("app_1").word == "known")
-        #expect(worker.feed.resyncs == 2)
+        #expect(await eventually { worker.feed.resyncs == 2 })
         await worker.stop()
         registry.connection.close()
     }

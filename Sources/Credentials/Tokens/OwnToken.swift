@@ -17,7 +17,9 @@ package struct OwnToken: Sendable, Equatable {
     package var authentication: AppAuthentication
     /// `app_trust`; nil for what is not attested.
     package var trust: Trust?
-    /// `sub`: the person, where there is one.
+    /// The app's name in dialect C, whose tokens carry its claims (dialects.md C.2); nil in the others.
+    package var username: String?
+    /// `sub`: the person, where there is one; else dialect C has the app's record there.
     package var person: String?
     /// `attest`: the facts of the proof (APP-063).
     package var attest: AttestClaim?
@@ -36,6 +38,7 @@ package struct OwnToken: Sendable, Equatable {
         dialect: Dialect,
         authentication: AppAuthentication,
         trust: Trust? = nil,
+        username: String? = nil,
         person: String? = nil,
         attest: AttestClaim? = nil,
         apiKey: APIKeyID? = nil,
@@ -50,6 +53,7 @@ package struct OwnToken: Sendable, Equatable {
         self.dialect = dialect
         self.authentication = authentication
         self.trust = trust
+        self.username = username
         self.person = person
         self.attest = attest
         self.apiKey = apiKey
@@ -59,6 +63,9 @@ package struct OwnToken: Sendable, Equatable {
 
     /// The audience of all of them: the gateway itself.
     package static let audience = "sallyport"
+
+    /// The group of users that apps belong to in dialect C (APP-001).
+    package static let group = "System"
 
     /// The header's `typ` of a kind.
     static func type(of kind: CredentialKind) -> String { "sallyport-\(kind.rawValue)+jwt" }
@@ -136,11 +143,16 @@ extension OwnToken {
         json.member("iss", issuer)
         json.member("aud", Self.audience)
         json.member("jti", tokenID)
-        if let person { json.member("sub", person) }
+        if let subject = person ?? username.map({ _ in app.rawValue }) { json.member("sub", subject) }
         json.member("kind", kind.rawValue)
         json.member("org", organization.rawValue)
         json.member("app", app.rawValue)
         json.member("app_id", appID.rawValue)
+        if let username {
+            json.member("orgid", organization.rawValue)
+            json.member("username", username)
+            json.member("group", Self.group)
+        }
         json.member("dialect", dialect.rawValue)
         json.member("app_auth", authentication.rawValue)
         if let trust { json.member("app_trust", trust.rawValue) }
@@ -174,16 +186,20 @@ extension OwnToken {
         // Ours has both dates, in whole seconds, and needs no leeway: it is our clock.
         _ = try claims.date("iat")
         let times = try TokenTimes(claims, now: now, leeway: 0, longest: Self.longestLife(of: kind))
+        let app = RecordID(rawValue: try claims.text("app"))
+        let username = try claims.optionalText("username")
+        let subject = try claims.optionalText("sub")
         self.init(
             kind: kind,
             tokenID: try claims.text("jti"),
             organization: OrganizationID(rawValue: try claims.text("org")),
-            app: RecordID(rawValue: try claims.text("app")),
+            app: app,
             appID: AppID(rawValue: try claims.text("app_id")),
             dialect: dialect,
             authentication: authentication,
             trust: trust,
-            person: try claims.optionalText("sub"),
+            username: username,
+            person: username != nil && subject == app.rawValue ? nil : subject,
             attest: try Self.attest(claims),
             apiKey: try claims.optionalText("key").map(APIKeyID.init(rawValue:)),
             issuedAt: times.issuedAt,

@@ -90,7 +90,8 @@ extension AdminRoutes {
     func describe(_ record: AppRecord) -> [(String, JSONValue)] {
         [
             ("app_id", .string(record.appID.rawValue)), ("record_id", .string(record.recordID.rawValue)),
-            ("username", .string(record.username)), ("organization", .string(record.organization.rawValue)),
+            ("username", .string(record.username)), ("group", .string(OwnToken.group)),
+            ("organization", .string(record.organization.rawValue)),
             ("name", .string(record.name)), ("enabled", .bool(record.isEnabled)), ("revoked", .bool(record.isRevoked)),
             ("check", .string(record.check.rawValue)), ("production", .bool(record.isProduction)),
             ("dialects", .texts(record.dialects.map(\.rawValue))), ("created_at", .string(text(record.createdAt))),

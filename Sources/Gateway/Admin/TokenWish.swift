@@ -65,6 +65,7 @@ struct TokenWish {
             dialect: dialect,
             authentication: authentication,
             trust: trust,
+            username: dialect == .appengine ? app.username : nil,
             person: person,
             issuedAt: issuedAt,
             expiresAt: expiresAt

@@ -93,6 +93,7 @@ extension SignInService {
             dialect: dialect,
             authentication: grant.authentication,
             trust: grant.trust,
+            username: dialect == .appengine ? app.username : nil,
             attest: grant.attest,
             issuedAt: issuedAt,
             expiresAt: issuedAt + seconds * 1_000
