@@ -57,6 +57,7 @@ extension ByteStream {
         self.owner = nil
         wasReported = true
         phase = .lingering
+        isHeavy = true
         lingerLeft = limits.lingerBytes
         shutdown(descriptor, CInt(SHUT_WR))
         timer.arm(after: limits.lingerDeadline)
@@ -109,6 +110,8 @@ extension ByteStream {
         guard endWriting() else { return }
         guard !inboundEnded else { return finish() }
         phase = .lingering
+        // What is thrown away waits behind what is not: a flood of it costs the kernel milliseconds.
+        isHeavy = true
         timer.arm(after: limits.lingerDeadline)
         // Many may listen on for their moment at once, and nothing is kept of what they hear.
         inbound.release()

@@ -146,16 +146,17 @@ extension ByteStream {
         }
     }
 
-    /// Throws away what the socket holds; `.full` when the bound for one turn was reached.
+    /// Throws away what the socket holds; `.full` when the bound for one turn, or for the connection, was reached.
     ///
     /// TCP drops the bytes without a copy where it is told to (`MSG_TRUNC`, tcp(7)); a Unix socket copies what fits.
     func drainSocket() -> Filling {
         unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch in
             let drops = peer.ipAddress != nil
-            for _ in 0..<8 {
+            for _ in 0..<4 {
+                guard lingerLeft > 0 else { return .full }
                 let received =
                     unsafe drops
-                    ? recv(descriptor, nil, 256 << 10, CInt(MSG_TRUNC))
+                    ? recv(descriptor, nil, 64 << 10, CInt(MSG_TRUNC))
                     : recv(descriptor, scratch.baseAddress, scratch.count, 0)
                 if received == 0 { return .ended }
                 if received < 0 {
