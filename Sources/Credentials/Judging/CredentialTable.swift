@@ -29,7 +29,9 @@ package enum CredentialTable {
             return .refused(noApp(presented, named: app.appID, rules: rules, dialect: dialect))
         }
         guard rules.organizations.allows(app.organization) else {
-            return .refused(Refusal(.organizationNotAllowed, appID: app.appID))
+            return .refused(
+                Refusal(.organizationNotAllowed, appID: app.appID, nextSteps: [NextSteps.organization])
+            )
         }
         if dialect == .appengine, presented.has(.organization),
             !presented.organization.equals(app.organization.rawValue)

@@ -29,6 +29,9 @@ package enum NextSteps {
         }
     }
 
+    /// Names no organization: who asks may know no more than the app's name.
+    static let organization = "Name the app's organization in access.organizations of the route."
+
     static let registerNative = [
         "sallyport native add ios --bundle-id <bundle id> --team-id <team id>",
         "sallyport native add android --package <package> --sha256 <certificate SHA-256>",

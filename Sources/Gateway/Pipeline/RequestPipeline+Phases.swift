@@ -82,7 +82,10 @@ extension RequestPipeline {
         }
         guard !exchange.request.pathEquals(scratch) else { return nil }
         guard scratch.withBytes({ worker.snapshot.route(of: exchange, withPath: $0) }) === route else {
-            return refuse(exchange, Refusal(.badRequest, reason: "path_leaves_route"))
+            return refuse(
+                exchange,
+                Refusal(.badRequest, reason: "path_leaves_route", nextSteps: ["Send the path in its plain form."])
+            )
         }
         if route.settings.paths == .normalise {
             exchange.facts.rewrittenPath = scratch.withBytes { bytes in bytes.indices.map { bytes[$0] } }

@@ -31,7 +31,7 @@ enum ListenerSection {
         "limits",
         ValueKind.list(of: LimitSection.kind(at: "listeners[].limits[]")),
         .standard([]),
-        "Windows on the sign-in requests (challenge, nonce, proof) that one client may make here, as those of a route; `per: [client]` only. Empty: no limit."
+        "Windows on what one client may ask of the open endpoints served here (challenge, nonce, attest), as those of a route; `per: [client]` only. Routes with `sign_in` have `limits` of their own. Empty: no limit."
     )
 
     static let proxyProtocol = Setting(

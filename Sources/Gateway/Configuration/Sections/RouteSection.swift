@@ -74,7 +74,7 @@ enum RouteSection {
         "paths",
         ValueKind<PathPolicy>.choice,
         .standard(.reject),
-        "Paths that readers understand differently (`//`, `..`, `%2F`, `;x`): as they came, refused, or brought to one form. `raw` lets an upstream that decodes see what another route guards."
+        "Paths that readers understand differently (`//`, `..`, `%2F`, `;x`): as they came, refused, or brought to one form where there is one (`%2F` and `;x` are refused). `raw` lets an upstream that decodes see what another route guards."
     )
     static let forward = Setting("forward", ForwardSection.kind, .implied, "What becomes of credentials.")
     static let webSocket = Setting(
