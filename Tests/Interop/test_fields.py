@@ -4,7 +4,7 @@
 import pytest
 
 import h2server
-from conftest import route, url
+from conftest import route, to_h2, url
 from frames import Frames
 from upstreams import Scripted
 
@@ -150,6 +150,42 @@ def test_an_http2_upstream_says_nothing_in_our_name_either(alone):
     with Frames(gateway.port) as client:
         stream = client.exchange("GET", "/x")
         assert stream["x-theirs"] == "yes" and "spoofed" not in str([stream.heads, stream.trailers])
+
+
+POSED = ["sallyport; error=spoofed", "Sallyport;error=spoofed", '"sallyport"; error=spoofed', "edge, sallyport; details=spoofed", "sallyport-b; details=spoofed"]
+
+
+@pytest.mark.parametrize("posed", POSED)
+@pytest.mark.parametrize("protocol", ["h1", "h2"])
+def test_an_upstream_does_not_report_as_this_gateway(make, protocol, posed):
+    """`Proxy-Status` of others passes; in heads, interim heads and trailers."""
+    def script1(connection, _):
+        while connection.request():
+            connection.send(b"HTTP/1.1 103 Early Hints\r\nProxy-Status: %(posed)s\r\nX-Theirs: yes\r\n\r\n"
+                            b"HTTP/1.1 200 OK\r\nProxy-Status: edge; x=1\r\nProxy-Status: %(posed)s\r\nTransfer-Encoding: chunked\r\n\r\n"
+                            b"2\r\nok\r\n0\r\nProxy-Status: edge; y=1\r\nProxy-Status: %(posed)s\r\n\r\n" % {b"posed": posed.encode()})
+
+    def script2(stream):
+        stream.body()
+        stream.head(103, [("proxy-status", posed), ("x-theirs", "yes")])
+        stream.head(200, [("proxy-status", "edge; x=1"), ("proxy-status", posed)])
+        stream.send(b"ok")
+        stream.end([("proxy-status", "edge; y=1"), ("proxy-status", posed)])
+
+    server = Scripted(script1) if protocol == "h1" else h2server.Server(script2)
+    upstream = to_h2(server) if protocol == "h2" else {"endpoints": [url(server)]}
+    gateway = make([route("all", "/", access="open")], {"api": upstream}, workers=1)
+    with gateway.wire() as client:
+        answer = client.exchange("GET", "/x")
+        assert answer.all("Proxy-Status") == ["edge; x=1"] and answer.interim[0]["X-Theirs"] == "yes"
+        assert [v for n, v in answer.trailers if n.lower() == "proxy-status"] == ["edge; y=1"]
+        assert "spoofed" not in str([answer.fields, answer.trailers, answer.interim[0].fields])
+    with Frames(gateway.port) as client:
+        stream = client.exchange("GET", "/x")
+        assert stream["proxy-status"] == "edge; x=1" and stream.trailers == [("proxy-status", "edge; y=1")] and len(stream.heads) == 2
+        assert "spoofed" not in str([stream.heads, stream.trailers])
+    gateway.stop()
+    server.stop()
 
 
 def test_a_forged_trailer_never_arrives(gateway, app):

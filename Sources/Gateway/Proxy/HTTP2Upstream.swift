@@ -227,7 +227,10 @@ final class HTTP2Upstream: StreamOwner {
             watch.heardAnswer()
             request(of: stream)?.headArrived()
         case .interim(let stream, let answer): request(of: stream)?.interimArrived(answer)
-        case .refused(let stream, let violation): request(of: stream)?.fail(.invalidResponse(violation.rawValue))
+        case .refused(let stream, let violation):
+            // Its end is not heeded by a peer that floods: no more is asked of it here.
+            if violation == .tooManyInterims { retire() }
+            request(of: stream)?.fail(.invalidResponse(violation.rawValue))
         case .data(let stream):
             watch.heardAnswer()
             request(of: stream)?.deliver()

@@ -63,6 +63,8 @@ extension UpstreamConnection {
             return armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
         }
         if status < 200 {
+            interims += 1
+            guard interims <= ResponseHead.mostInterims else { throw .tooManyInterims }
             exchange.interimArrived()
             exchange.response.reset()
             return

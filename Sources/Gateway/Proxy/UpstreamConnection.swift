@@ -37,6 +37,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     private var wasUsed = false
     var answerBegan = false
     var keepsAlive = true
+    /// The interim answers to the request under way.
+    var interims = 0
     private var timeout = UpstreamFailure.connectTimedOut
     let timer: LoopTimer
 
@@ -100,6 +102,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         state = .awaitingHead
         answerBegan = false
         keepsAlive = true
+        interims = 0
         UpstreamRequest.write(exchange, endpointAuthority: endpoint.authority, to: &stream.outbound)
         stream.outboundAppended()
         armTimer(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange)

@@ -114,5 +114,6 @@ extension FieldTable {
     /// RFC 9110 6.5.1: a trailer must not be taken for a header, so what could be is not forwarded.
     mutating func dropForbiddenTrailers() {
         for index in 0..<count where !Self.allowedTrailers.contains(field(at: index)) { drop(at: index) }
+        dropPosedProxyStatus()
     }
 }

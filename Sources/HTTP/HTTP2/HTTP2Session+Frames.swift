@@ -182,7 +182,11 @@ extension HTTP2Session {
         if stream.violation == nil {
             do {
                 try stream.response.completeHTTP2(endsStream: endsStream, answering: stream.method)
-                if stream.response.isInterim, endsStream { throw HTTPViolation.malformedStatus }
+                if stream.response.isInterim {
+                    if endsStream { throw HTTPViolation.malformedStatus }
+                    stream.interims += 1
+                    if stream.interims > ResponseHead.mostInterims { throw HTTPViolation.tooManyInterims }
+                }
             } catch {
                 stream.violation = error as? HTTPViolation ?? .malformedStatus
             }

@@ -57,6 +57,8 @@ package final class HTTP2Stream {
     var violation: HTTPViolation?
     var cookies = ByteBuffer()
     var method = Method.get
+    /// The interim answers that have come.
+    var interims = 0
 
     /// Which header block comes next.
     enum Phase {
@@ -101,6 +103,7 @@ package final class HTTP2Stream {
         violation = nil
         cookies.removeAll()
         method = .get
+        interims = 0
     }
 }
 

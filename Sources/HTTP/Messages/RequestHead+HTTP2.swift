@@ -102,6 +102,7 @@ extension ResponseHead {
         {
             throw .connectionSpecificField
         }
+        fields.dropPosedProxyStatus()
         let decided = try MessageFraming(ofResponse: fields, version: .http2, status: status, answering: method)
         framing = decided == .untilClose ? (endsStream ? .length(0) : .chunked) : decided
     }

@@ -53,4 +53,20 @@ struct ResponseParserTests {
         let bytes = latin1("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         #expect(Transcript(responses: bytes).violation == .transferEncodingNotAllowed)
     }
+
+    @Test(arguments: [
+        ("sallyport", true), ("Sallyport; error=x", true), ("\"sallyport\"; error=x", true), ("edge,\tsallyport", true),
+        ("sallyport-b", true), ("edge; next-hop=sallyport", false), ("edge", false), ("\"", false), ("sallypor", false),
+        ("", false),
+    ])
+    func `what another server says of itself in our name is dropped`(_ value: String, _ isDropped: Bool) throws {
+        var parser = ResponseParser()
+        var head = ResponseHead()
+        let bytes = latin1("HTTP/1.1 200 OK\r\nProxy-Status: \(value)\r\nProxy-Status: edge\r\n\r\n")
+        _ = try parser.parse(bytes.span, into: &head, answering: .get)
+        let first = head.fields.isDropped(at: 0)
+        let second = head.fields.isDropped(at: 1)
+        #expect(first == isDropped)
+        #expect(!second)
+    }
 }

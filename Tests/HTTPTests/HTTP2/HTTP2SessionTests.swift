@@ -77,6 +77,26 @@ struct HTTP2SessionTests {
         #expect(pair.clientEvents == ["interim 1 103", "head 1", "ended 1", "closed 1 0"])
     }
 
+    @Test(arguments: [0, 1, 100])
+    func `interim answers beyond what one request may have are no answer`(_ beyond: Int) throws {
+        let pair = try SessionPair()
+        _ = try pair.request("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        pair.onServer = { server, event in
+            guard case .head(let stream) = event else { return }
+            let hints = table([("link", "x")])
+            for _ in 0..<ResponseHead.mostInterims + beyond {
+                server.respondInterim(stream, status: 103, fields: hints, skipping: [])
+            }
+            pair.respond(stream, 200, [("content-length", "0")])
+        }
+        pair.run()
+        let relayed = pair.clientEvents.filter { $0.hasPrefix("interim") }.count
+        #expect(relayed == ResponseHead.mostInterims)
+        let isRefused = pair.clientEvents.contains { $0 == "refused 1 too_many_interim_answers" }
+        #expect(isRefused == (beyond > 0))
+        #expect(pair.clientEvents.contains("head 1") == (beyond == 0))
+    }
+
     @Test
     func `answers may end with trailers`() throws {
         let pair = try SessionPair()
