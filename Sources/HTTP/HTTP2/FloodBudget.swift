@@ -86,6 +86,8 @@ package struct HTTP2Budgets: Sendable, Equatable {
         budgets.settings = FloodBudget(burst: 1000, perSecond: 200)
         budgets.pings = FloodBudget(burst: 10_000, perSecond: 2_000)
         budgets.windowUpdates = FloodBudget(burst: 200_000, perSecond: 100_000)
+        // A slow reader gives back what it took in odd pieces: a large upload is full of them.
+        budgets.tinyWindows = FloodBudget(burst: 20_000, perSecond: 10_000)
         budgets.emptyFrames = FloodBudget(burst: 20_000, perSecond: 10_000)
         return budgets
     }()
