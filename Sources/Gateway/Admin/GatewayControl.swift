@@ -126,7 +126,7 @@ extension AdminRoutes {
             throw AdminProblem(
                 status: 500,
                 code: "reload_incomplete",
-                message: "the file is right, but not every worker took it",
+                message: "the old configuration stays: the file is right, but not every worker took it",
                 details: faults,
                 nextSteps: ["sallyport status", "sallyport reload"]
             )

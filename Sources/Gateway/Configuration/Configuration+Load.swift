@@ -45,6 +45,7 @@ extension Configuration {
             let configuration = Configuration(resolving: section), context.problems.isEmpty
         else { throw ConfigurationProblems(context.sorted) }
         self = configuration
+        text = bytes
     }
 }
 

@@ -10,6 +10,8 @@ package import Transport
 package struct Configuration: Sendable {
     /// The file that was read, as it was named.
     package var path: String
+    /// What was read, byte for byte.
+    package var text: [UInt8] = []
     package var workers: WorkerCount
     /// The account the children drop to when the supervisor runs as root.
     package var user: String?

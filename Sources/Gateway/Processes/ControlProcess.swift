@@ -10,7 +10,9 @@ import Transport
 enum ControlProcess {
     static func run(_ order: ChildOrder, environment: [String: String]) throws(ProcessFault) -> Int32 {
         let paths = StatePaths(directory: order.stateDirectory)
-        let configuration = try ConfigurationLoading.load(order.configuration, environment: environment)
+        let accepted = AcceptedConfiguration(paths: paths, path: order.configuration, environment: environment)
+        // The listeners' certificates are the workers' business: one that is missing now keeps no control away.
+        let configuration = try accepted.load(check: { _ in nil })
         let level = configuration.log.level.minimum
         let log = Log(format: LogFormat.chosen(environment), role: "control", minimum: level)
         let endpoint = try RedisEndpoint.configured(configuration.state, paths)
@@ -29,7 +31,7 @@ enum ControlProcess {
                 let link = SupervisorStream(loop: loop, descriptor: order.channel) { receiver.hear($0) }
                 let role = ControlRole(
                     configuration,
-                    path: order.configuration,
+                    accepted: accepted,
                     workers: order.workers,
                     slots: slots,
                     endpoint: endpoint,
@@ -37,7 +39,6 @@ enum ControlProcess {
                     trust: try .of(configuration.trust, paths, slot: slots.own, loop: loop, log: log),
                     link: link,
                     loop: loop,
-                    environment: environment,
                     log: log
                 )
                 receiver.hear = { role.heard($0) }
@@ -57,15 +58,4 @@ enum ControlProcess {
 @Reactor
 final class MessageReceiver {
     var hear: @Reactor (ProcessMessage) -> Void = { _ in }
-}
-
-/// Loads the file in a child: the supervisor has checked it, so a fault here is one of rights or of a file changed since.
-enum ConfigurationLoading {
-    static func load(_ path: String, environment: [String: String]) throws(ProcessFault) -> Configuration {
-        do {
-            return try Configuration.load(path: path, environment: environment)
-        } catch {
-            throw ProcessFault(error.problems.map(\.description).joined(separator: "\n"))
-        }
-    }
 }

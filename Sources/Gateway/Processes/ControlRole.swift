@@ -15,8 +15,7 @@ import Transport
 final class ControlRole: GatewayControl {
     let loop: EventLoop
     let log: Log
-    let path: String
-    let environment: [String: String]
+    private let accepted: AcceptedConfiguration
     let workers: Int
     private(set) var configuration: Configuration
     private let slots: ControlSlots
@@ -28,6 +27,7 @@ final class ControlRole: GatewayControl {
     private var takenAt: Int64
     private var refusedAt: Int64?
     private var reloads = PendingReload()
+    private lazy var turns = ReloadTurns { [unowned self] in await take(from: $0) }
     private var processWaiters: [ReplyWaiter<[ProcessStatus]>] = []
     private var watch: CertificateWatch
     private var isDraining = false
@@ -53,7 +53,7 @@ final class ControlRole: GatewayControl {
 
     init(
         _ configuration: Configuration,
-        path: String,
+        accepted: AcceptedConfiguration,
         workers: Int,
         slots: ControlSlots,
         endpoint: RedisEndpoint,
@@ -61,17 +61,15 @@ final class ControlRole: GatewayControl {
         trust: TrustUpkeep,
         link: any SupervisorLink,
         loop: EventLoop,
-        environment: [String: String],
         log: Log
     ) {
         self.configuration = configuration
-        self.path = path
+        self.accepted = accepted
         self.workers = workers
         self.slots = slots
         self.metrics = ControlMetrics(slots.own)
         self.link = link
         self.loop = loop
-        self.environment = environment
         self.log = log
         self.takenAt = startedAt
         self.watch = CertificateWatch(configuration)
@@ -167,12 +165,16 @@ final class ControlRole: GatewayControl {
 
     /// Checks the file with the code of `check`; only a file without a problem reaches the workers.
     func reload() async -> ReloadOutcome {
+        await turns.run(.file)
+    }
+
+    private func take(from source: ReloadTurns.Source) async -> ReloadOutcome {
         // Before the files are read: one that is replaced meanwhile is noticed at the next look.
         watch = CertificateWatch(configuration)
-        let outcome = await takeFile()
+        let outcome = await takeText(from: source)
         switch outcome {
         case .taken(let workers):
-            log.info("configuration taken", ["file": path, "workers": "\(workers)"])
+            log.info("configuration taken", ["file": accepted.path, "workers": "\(workers)"])
             refusedAt = nil
             takenAt = Timestamp.now().milliseconds
             metrics.took(configuration, at: takenAt)
@@ -187,21 +189,37 @@ final class ControlRole: GatewayControl {
         return outcome
     }
 
-    private func takeFile() async -> ReloadOutcome {
+    private func takeText(from source: ReloadTurns.Source) async -> ReloadOutcome {
         let fresh: Configuration
         do {
-            fresh = try Configuration.load(path: path, environment: environment)
+            switch source {
+            case .file: fresh = try Configuration.load(path: accepted.path, environment: accepted.environment)
+            case .accepted: fresh = try accepted.load()
+            }
+        } catch let problems as ConfigurationProblems {
+            return .refused(problems.problems.map(\.description))
+        } catch let fault as ProcessFault {
+            return .refused([fault.message])
         } catch {
-            return .refused(error.problems.map(\.description))
+            return .refused(["the configuration cannot be read"])
         }
         let fixed = RestartOnly.changes(from: configuration, to: fresh)
-        guard fixed.isEmpty else { return .refused(fixed.map { "\(path): \($0)" }) }
+        guard fixed.isEmpty else { return .refused(fixed.map { "\(accepted.path): \($0)" }) }
+        do {
+            try accepted.keep(fresh.text)
+        } catch {
+            return .refused([error.message])
+        }
         let waiter = reloads.begin(workers: workers, loop: loop)
         link.send(.takeConfiguration(reloads.number))
         guard let faults = await waiter.value(within: Self.reloadDeadline) else {
+            takeBack()
             return .partly(["no answer from every worker in \(Self.reloadDeadline)"])
         }
-        guard faults.isEmpty else { return .partly(faults) }
+        guard faults.isEmpty else {
+            takeBack()
+            return .partly(faults)
+        }
         configuration = fresh
         issuers.follow(fresh.issuers)
         do {
@@ -212,11 +230,22 @@ final class ControlRole: GatewayControl {
         return .taken(workers: workers)
     }
 
+    /// Has those workers that took a text give it up again, so that all run one set: the old one.
+    private func takeBack() {
+        do {
+            try accepted.keep(configuration.text)
+            link.send(.takeConfiguration(ProcessMessage.unnumbered))
+        } catch {
+            log.error("the old configuration cannot be kept", ["reason": error.message])
+        }
+    }
+
     private func lookAtCertificates() {
         defer { certificateTimer.arm(after: Self.certificateInterval) }
         guard watch.hasChanged() else { return }
         log.info("certificate files changed")
-        Task { @Reactor in _ = await reload() }
+        // What the file says meanwhile nobody has asked for.
+        Task { @Reactor in _ = await turns.run(.accepted) }
     }
 
     // MARK: State
@@ -230,7 +259,7 @@ final class ControlRole: GatewayControl {
 
     var configurationStatus: ConfigurationStatus {
         ConfigurationStatus(
-            path: path,
+            path: accepted.path,
             redis: redisText,
             startedAt: startedAt,
             takenAt: takenAt,

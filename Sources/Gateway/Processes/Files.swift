@@ -35,6 +35,26 @@ package enum Files {
         }
     }
 
+    /// Puts a file of these bytes, readable by its owner alone, in the place of another at one instant.
+    static func replace(
+        _ path: String,
+        with bytes: [UInt8],
+        owner: Account?,
+        isDurable: Bool
+    ) throws(FileFault) {
+        // Written under another name first: a crash in between leaves no half file.
+        let fresh = "\(path).new"
+        _ = unsafe unlink(fresh)
+        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileFault(errno: errno) }
+        defer { close(descriptor) }
+        let count = unsafe Glibc.write(descriptor, bytes, bytes.count)
+        guard count == bytes.count else { throw FileFault(errno: count < 0 ? errno : ENOSPC) }
+        guard !isDurable || fsync(descriptor) == 0 else { throw FileFault(errno: errno) }
+        if let owner { _ = fchown(descriptor, owner.user, owner.group) }
+        guard unsafe rename(fresh, path) == 0 else { throw FileFault(errno: errno) }
+    }
+
     /// When a file changed last, in nanoseconds since 1970, with its size; nil when it is not there.
     package static func version(_ path: String) -> FileVersion? {
         var status = stat()

@@ -35,7 +35,7 @@ package enum GatewayProcess {
                 try SingleProcess.run(plan, start.configuration, environment)
                 return nil
             }
-            let code = try Supervisor(plan, environment: environment).run()
+            let code = try Supervisor(plan, start.configuration, environment: environment).run()
             guard code == 0 else { return ProcessFault("the gateway did not start; see above") }
             return nil
         } catch {

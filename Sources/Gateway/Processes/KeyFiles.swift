@@ -85,17 +85,10 @@ package enum KeyFiles {
     }
 
     private static func write(_ text: String, to path: String, owner: Account?) throws(ProcessFault) {
-        // Written under another name first: a crash in between leaves no half key.
-        let fresh = "\(path).new"
-        _ = unsafe unlink(fresh)
-        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw ProcessFault(doing: "make the key file \(path)", errno: errno) }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        let isWritten = unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
-        if let owner { _ = fchown(descriptor, owner.user, owner.group) }
-        guard isWritten, unsafe rename(fresh, path) == 0 else {
-            throw ProcessFault(doing: "write the key file \(path)", errno: errno)
+        do {
+            try Files.replace(path, with: Array(text.utf8), owner: owner, isDurable: true)
+        } catch {
+            throw ProcessFault(doing: "write the key file \(path)", errno: error.errno)
         }
     }
 }

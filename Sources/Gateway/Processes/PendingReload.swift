@@ -4,8 +4,6 @@
 import Transport
 
 /// The answers of all workers to one configuration.
-///
-/// A newer reload ends the wait of an older one.
 @Reactor
 struct PendingReload {
     private(set) var number = 0
@@ -17,7 +15,6 @@ struct PendingReload {
 
     /// Begins to wait for so many workers.
     mutating func begin(workers: Int, loop: EventLoop) -> ReplyWaiter<[String]> {
-        waiter?.finish(["overtaken by a newer reload"])
         number += 1
         missing = Set(0..<workers)
         faults = []

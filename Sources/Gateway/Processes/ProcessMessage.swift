@@ -10,7 +10,7 @@ package enum ProcessMessage: Sendable, Equatable {
     case waiting
     /// Control has had an answer from the embedded Redis.
     case redisAnswers
-    /// Control found the file good: all workers shall take it.
+    /// Control found a text good and has kept it: all workers shall take it.
     case takeConfiguration(Int)
     /// This worker took the configuration of this number, or why it did not.
     case took(Int, fault: String?)
@@ -23,7 +23,7 @@ package enum ProcessMessage: Sendable, Equatable {
     // To a child.
     /// To control: check the file and have it taken.
     case checkConfiguration
-    /// To a worker: read the file again.
+    /// To a worker: read the text that is kept.
     case reload(Int)
     /// Stop accepting, end what runs within so many milliseconds, then exit.
     case drain(milliseconds: Int)
@@ -39,6 +39,9 @@ package enum ProcessMessage: Sendable, Equatable {
     case workerTook(worker: Int, Int, fault: String?)
     /// To control: how the processes are, as JSON.
     case processes(String)
+
+    /// The number of a configuration for which nobody waits.
+    static let unnumbered = 0
 
     /// The line, without its end.
     package var text: String {

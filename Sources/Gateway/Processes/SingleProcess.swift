@@ -16,6 +16,12 @@ enum SingleProcess {
         if let account = plan.account { try account.become() }
         let state = try StateDirectory(plan.stateDirectory, owner: nil)
         try KeyFiles.makeMissing(in: state.paths, owner: nil)
+        let accepted = AcceptedConfiguration(
+            paths: state.paths,
+            path: plan.configuration,
+            environment: environment
+        )
+        try accepted.keep(configuration.text)
         let sockets = try SingleSockets(plan)
         var redis: pid_t = 0
         if plan.redis {
@@ -31,17 +37,16 @@ enum SingleProcess {
             setting = WorkerRole.Setting(
                 index: 0,
                 configuration: configuration,
-                path: plan.configuration,
+                accepted: accepted,
                 listeners: sockets.listeners,
                 paths: state.paths,
                 slot: all.workers[0],
-                environment: environment,
                 log: plan.log
             )
         } catch {
             throw ProcessFault(error.description)
         }
-        let parts = SingleParts(plan: plan, setting: setting, slots: slots, sockets: sockets, environment: environment)
+        let parts = SingleParts(plan: plan, setting: setting, slots: slots, sockets: sockets)
         let fault = serve(parts)
         if redis > 0 {
             kill(redis, SIGTERM)
@@ -140,14 +145,13 @@ private struct SingleParts {
     let setting: WorkerRole.Setting
     let slots: ControlSlots
     let sockets: SingleSockets
-    let environment: [String: String]
 
     @Reactor
     func control(loop: EventLoop, link: any SupervisorLink) throws(ProcessFault) -> ControlRole {
         let configuration = setting.configuration
         return ControlRole(
             configuration,
-            path: plan.configuration,
+            accepted: setting.accepted,
             workers: 1,
             slots: slots,
             endpoint: try .configured(configuration.state, setting.paths),
@@ -155,7 +159,6 @@ private struct SingleParts {
             trust: try .of(configuration.trust, setting.paths, slot: slots.own, loop: loop, log: plan.log),
             link: link,
             loop: loop,
-            environment: environment,
             log: plan.log
         )
     }

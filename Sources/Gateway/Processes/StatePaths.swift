@@ -25,6 +25,8 @@ package struct StatePaths: Sendable, Equatable {
     package var redis: String { "\(directory)/redis" }
     /// The embedded Redis's socket; short enough for a socket address when the directory is.
     package var redisSocket: String { "\(redis)/redis.sock" }
+    /// The text of the configuration in force.
+    package var configuration: String { "\(run)/configuration" }
     package var control: String { "\(run)/control" }
     package var supervisor: String { "\(run)/supervisor" }
 

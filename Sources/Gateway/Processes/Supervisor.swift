@@ -35,12 +35,22 @@ package final class Supervisor {
     private var exitCode: CInt = 0
 
     /// Opens everything that could be in somebody's way; throws one clear line when it is.
-    package init(_ plan: SupervisorPlan, environment: [String: String]) throws(ProcessFault) {
+    package init(
+        _ plan: SupervisorPlan,
+        _ configuration: Configuration,
+        environment: [String: String]
+    ) throws(ProcessFault) {
         self.plan = plan
         self.log = plan.log
         self.environment = environment
         self.state = try StateDirectory(plan.stateDirectory, owner: plan.account)
         try KeyFiles.makeMissing(in: state.paths, owner: plan.account)
+        let accepted = AcceptedConfiguration(
+            paths: state.paths,
+            path: plan.configuration,
+            environment: environment
+        )
+        try accepted.keep(configuration.text, owner: plan.account)
         if plan.redis { try RedisProcess.prepare(state.paths, owner: plan.account) }
         var listeners: [ListenerSockets] = []
         for address in plan.listeners {
@@ -189,12 +199,16 @@ package final class Supervisor {
     private func heard(_ message: ProcessMessage, from index: Int) {
         switch message {
         case .serving:
+            let isBack = children[index].hasServed
             children[index].state = .serving
             children[index].hasServed = true
             children[index].isWaiting = false
             settleSockets()
             countServing()
-            if children[index].role == .control, owesCheck { checkConfiguration() }
+            guard children[index].role == .control else { return }
+            // It may have died between keeping a new text and having it taken: all run what is kept.
+            if isBack { tellWorkers(ProcessMessage.unnumbered) }
+            if owesCheck { checkConfiguration() }
         case .waiting:
             children[index].isWaiting = true
             log.warning("a worker cannot judge yet", ["role": children[index].role.name])
@@ -203,9 +217,7 @@ package final class Supervisor {
             for index in children.indices where children[index].role == .redis { children[index].answers &+= 1 }
         case .takeConfiguration(let number):
             lastReload = number
-            for child in children where child.isWorker {
-                if child.isAlive { send(.reload(number), to: child) } else { tellTaken(by: child) }
-            }
+            tellWorkers(number)
         case .took(let number, let fault):
             guard case .worker(let worker) = children[index].role else { return }
             sendToControl(.workerTook(worker: worker, number, fault: fault))
@@ -219,7 +231,14 @@ package final class Supervisor {
         }
     }
 
-    /// A worker that is started again reads the new file by itself: nobody needs to wait for it.
+    /// Has all workers take the text that is kept.
+    private func tellWorkers(_ number: Int) {
+        for child in children where child.isWorker {
+            if child.isAlive { send(.reload(number), to: child) } else { tellTaken(by: child) }
+        }
+    }
+
+    /// A worker that is started again reads the text that is kept by itself: nobody needs to wait for it.
     private func tellTaken(by child: SupervisedChild) {
         guard case .worker(let worker) = child.role else { return }
         sendToControl(.workerTook(worker: worker, lastReload, fault: nil))

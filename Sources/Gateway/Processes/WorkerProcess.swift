@@ -15,16 +15,16 @@ enum WorkerProcess {
         } catch {
             throw ProcessFault(error.description)
         }
-        let configuration = try ConfigurationLoading.load(order.configuration, environment: environment)
+        let accepted = AcceptedConfiguration(paths: paths, path: order.configuration, environment: environment)
+        let configuration = try accepted.load()
         let level = configuration.log.level.minimum
         let setting = WorkerRole.Setting(
             index: index,
             configuration: configuration,
-            path: order.configuration,
+            accepted: accepted,
             listeners: order.listeners,
             paths: paths,
             slot: slot,
-            environment: environment,
             log: Log(format: LogFormat.chosen(environment), role: "worker \(index)", minimum: level)
         )
         Reactor.installGlobalHook()

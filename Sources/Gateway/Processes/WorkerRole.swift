@@ -16,11 +16,11 @@ final class WorkerRole {
     struct Setting {
         let index: Int
         let configuration: Configuration
-        let path: String
+        /// The text in force, which a reload reads again.
+        let accepted: AcceptedConfiguration
         let listeners: [ListenerSockets]
         let paths: StatePaths
         let slot: MetricsSlot
-        let environment: [String: String]
         let log: Log
     }
 
@@ -151,7 +151,7 @@ final class WorkerRole {
 
     private func reload(_ number: Int) {
         do {
-            let fresh = try Configuration.load(path: setting.path, environment: setting.environment)
+            let fresh = try setting.accepted.load()
             let rules = try trust.rules(fresh.trust)
             try worker.reload(fresh)
             worker.state.keys.follow(fresh.issuers)
@@ -159,8 +159,8 @@ final class WorkerRole {
             // The file may have been rotated, or be another one now.
             try accessLog.redirect(to: fresh.log.access.destination)
             link.send(.took(number, fault: nil))
-        } catch let problems as ConfigurationProblems {
-            link.send(.took(number, fault: problems.description))
+        } catch let fault as ProcessFault {
+            link.send(.took(number, fault: fault.message))
         } catch let problem as SnapshotProblem {
             link.send(.took(number, fault: problem.message))
         } catch let fault as TelemetryError {
