@@ -76,6 +76,26 @@ def test_the_host_must_be_ours(stand):
         assert call(stand, "GET", "/apps", token, host=host)[0] == 421, host
 
 
+def raw(gateway, head):
+    with gateway.context.wrap_socket(socket.create_connection(("127.0.0.1", gateway.tcp), 5), server_hostname="localhost") as peer:
+        peer.sendall(head.encode() + b"\r\n\r\n")
+        return int(peer.recv(4096).split()[1])
+
+
+def test_a_request_that_says_twice_who_asks_or_for_whom_is_refused(stand):
+    token = make_token(stand, "--name", "twice", "--role", "platform-admin")["token"]
+    start = "GET /admin/v1/apps%s HTTP/1.1\r\nHost: localhost:" + str(stand.tcp)
+    good, bad = "\r\nAuthorization: Bearer " + token, "\r\nAuthorization: Bearer x"
+    assert raw(stand, start % "" + good) == 200
+    assert raw(stand, start % "" + bad) == 401
+    for fields in (good + bad, bad + good, good + good, good + "\r\nauthorization:"):
+        assert raw(stand, start % "" + fields) == 400, fields
+    for field in ("\r\nHost: localhost:%d" % stand.tcp, "\r\nContent-Length: 0\r\nContent-Length: 0"):
+        assert raw(stand, start % "" + good + field) == 400, field
+    assert raw(stand, start % "?organization=acme" + good) == 200
+    assert raw(stand, start % "?organization=acme&organization=beta" + good) == 400
+
+
 def test_an_org_admin_has_its_organization_and_no_other(stand):
     token = make_token(stand, "--name", "acme", "--role", "org-admin", "--org", "acme")["token"]
     own = call(stand, "POST", "/apps", token, {"name": "own", "organization": "acme"})[1]["app_id"]

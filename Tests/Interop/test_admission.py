@@ -215,3 +215,10 @@ def test_apply_brings_the_registry_to_the_files_state(gateway):
     before = len(gateway.cli("history", "--app", app.id)["events"])
     gateway.cli("apply", "-f", file)
     assert len(gateway.cli("history", "--app", app.id)["events"]) == before
+    # A file that is empty is told by its name and by what it should say, never by a name of ours; nothing is pruned.
+    for empty in ("/dev/null", gateway.directory / "blank.yaml"):
+        (gateway.directory / "blank.yaml").write_text(" \n\n")
+        refused = gateway.run("apply", "-f", empty, "--prune")
+        assert refused.returncode == 1 and '"text"' not in refused.stderr, refused.stderr
+        assert str(empty) in refused.stderr and "the file is empty; expected version: 1 and organizations:" in refused.stderr
+    assert gateway.cli("apps", "show", "--app", app.id)["enabled"] is True

@@ -19,6 +19,8 @@ import upstreams
 EXAMPLES = binary.TOP / "config/examples"
 GUIDES = ["server", "website", "ios", "android", "simulator"]
 MARK = "=== block %d ==="
+# Every command that fails is told, also within functions, substitutions and pipes.
+TELLS_FAILURES = """set -E; trap 'echo "exit $?: $BASH_COMMAND" >>failed' ERR\n"""
 
 
 def blocks(page):
@@ -73,6 +75,13 @@ class Quickstart:
         return subprocess.run(["bash", "-uo", "pipefail", "-c", script], cwd=self.folder, env=environment, timeout=120,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
+    def failures(self, script):
+        """What a script prints, and its commands that did not exit with 0."""
+        failed = self.folder / "failed"
+        failed.write_text("")
+        result = self.shell(TELLS_FAILURES + script)
+        return result, failed.read_text().splitlines()
+
     def stop(self):
         for process in reversed(self.processes):
             process.stop()
@@ -99,7 +108,8 @@ def test_every_command_of_the_guide(quickstart, name):
         elif language == "text":
             expected[len(steps)] = (line, text.splitlines())
     script = preface + "".join("echo '%s'\n%s" % (MARK % (i + 1), step) for i, step in enumerate(steps))
-    result = quickstart.shell(quickstart.with_ports(script))
+    result, failed = quickstart.failures(quickstart.with_ports(script))
+    assert not failed, result.stdout[-3000:]
     printed = re.split(r"=== block \d+ ===\n", result.stdout)
     assert len(printed) == len(steps) + 1, result.stdout[-3000:]
     last = 0
@@ -108,6 +118,17 @@ def test_every_command_of_the_guide(quickstart, name):
         for text in wanted:
             assert text in output, "%s.md, line %d: %r is not in:\n%s" % (name, line, text, output)
         last = end
+
+
+@pytest.mark.parametrize("wrong", [
+    "sallyport orgs list --yes", "echo a | member data.token", "call https://localhost:1/",
+    "token=$(sallyport apps show --app app_nobody --json | member token)", 'call "$gateway/$(sallyport orgs list --yes)"',
+])
+def test_a_command_of_a_guide_that_fails_is_found_wherever_it_stands(quickstart, wrong):
+    preface = "".join(text for language, text, _ in blocks(EXAMPLES / "README.md") if language == "sh")
+    right = "listed=$(sallyport orgs list --json | member organizations.0.id)\ncall $gateway/nothing\n"
+    assert quickstart.failures(quickstart.with_ports(preface + right))[1] == []
+    assert quickstart.failures(quickstart.with_ports(preface + right + wrong + "\necho after\n"))[1], wrong
 
 
 def test_every_guide_is_listed():

@@ -198,6 +198,13 @@ def test_a_stopped_worker_is_named_and_admits_nothing_when_it_goes_on(stand):
         assert result.returncode == 1, result.stdout
         answer = json.loads(result.stdout)
         assert answer["confirmed"] is False
+        assert answer["message"] == "key %s is revoked, but not every worker has confirmed it yet" % key["id"]
+        for verb in (["tokens", "revoke"], ["apps", "disable"]):
+            told = one.run(*verb, "--app", app, "--wait", "0.2")
+            first = told.stdout.splitlines()[0]
+            assert told.returncode == 1 and first.endswith(", but not every worker has confirmed it yet"), told.stdout
+            assert "next request" not in told.stdout and "in effect everywhere by" in told.stdout, told.stdout
+        assert one.admin("PATCH", "/apps/%s?wait=0" % app, {"enabled": True})["message"].endswith("has confirmed it yet")
         assert len(answer["waiting_for"]) == 1 and "worker" in answer["waiting_for"][0]
         end = effective_by(answer)
         assert began < end <= began + SERVE_STALE + 2
@@ -213,6 +220,16 @@ def test_a_stopped_worker_is_named_and_admits_nothing_when_it_goes_on(stand):
     for client in clients:
         assert client.exchange(target="/v1/x", fields=fields).status in (401, 503)
         client.close()
+
+
+def test_the_message_of_a_confirmed_revocation_says_what_follows(stand):
+    one = stand.one
+    app = new_app(one, 903)
+    key = one.admin("POST", "/apps/%s/api-keys" % app, {"name": "k"})
+    assert one.cli("keys", "revoke", key["id"], "--app", app)["message"] == "key %s is revoked; it is refused from the next request on" % key["id"]
+    assert one.cli("tokens", "revoke", "--app", app)["message"].endswith(" are revoked; they are refused from the next request on")
+    assert one.cli("apps", "revoke", "--app", app)["message"] == "app %s is revoked; no token, key or origin of it counts any more" % app
+    assert one.cli("apps", "revoke", "--app", app)["message"] == "app %s was revoked already" % app
 
 
 def test_a_change_without_wait_says_so_at_once(stand):

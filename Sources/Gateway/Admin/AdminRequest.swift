@@ -87,7 +87,9 @@ extension AdminRequest {
             else {
                 return .failure(.badRequest("the query is malformed"))
             }
-            query[name] = value
+            guard query.updateValue(value, forKey: name) == nil else {
+                return .failure(.badRequest("the query says \"\(name)\" twice"))
+            }
         }
         var body = JSONValue.object(JSONObject())
         if !request.body.isEmpty {

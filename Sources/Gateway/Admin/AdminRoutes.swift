@@ -4,7 +4,6 @@
 import Credentials
 import Encodings
 import Store
-import Telemetry
 package import Transport
 
 /// How long a change waits until every worker has applied it: 5 s unless the request says otherwise.
@@ -131,10 +130,11 @@ package final class AdminRoutes {
         return app
     }
 
-    /// Changes an app and waits for the workers; `describe` words the answer.
+    /// Changes an app and waits for the workers; `describe` words the answer, `promise` what follows once all know.
     func change(
         app name: String,
         by: String,
+        promise: @autoclosure () -> String? = nil,
         _ body: (inout AppRecord) throws(RegistryError) -> [HistoryEvent],
         describe: (AppRecord, Bool) -> [(String, JSONValue)]
     ) async throws(AdminProblem) -> AdminAnswer {
@@ -143,25 +143,7 @@ package final class AdminRoutes {
             try await registry.change(app: reference, by: by, body)
         }
         let members = describe(outcome.record, outcome.sequence != nil)
-        return AdminAnswer(.object(members + (try await confirmation(of: outcome.sequence))))
-    }
-
-    /// Waits until a change is applied everywhere, and says whether it is.
-    func confirmation(of sequence: Int?) async throws(AdminProblem) -> [(String, JSONValue)] {
-        guard let sequence else { return [("changed", .bool(false)), ("confirmed", .bool(true))] }
-        let state = try await registryCall { () async throws(RegistryError) in
-            try await registry.waitApplied(sequence: sequence, timeout: ConfirmationWait.time)
-        }
-        switch state {
-        case .confirmed:
-            return [("changed", .bool(true)), ("confirmed", .bool(true))]
-        case .pending(let effectiveBy, let waitingFor):
-            return [
-                ("changed", .bool(true)), ("confirmed", .bool(false)),
-                ("effective_by", .string(Timestamp(milliseconds: effectiveBy).secondsText)),
-                ("waiting_for", .texts(waitingFor)),
-            ]
-        }
+        return AdminAnswer(.object(try await told(members, outcome.sequence, promise: promise())))
     }
 
     /// Calls the registry and words its failures.

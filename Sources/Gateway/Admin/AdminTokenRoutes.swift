@@ -55,7 +55,7 @@ extension AdminRoutes {
         let members: [(String, JSONValue)] = [
             ("message", .string("admin token \(record.id) made")), ("token", .string(text)),
         ]
-        return AdminAnswer(.object(members + describe(record) + (try await confirmation(of: change))), status: 201)
+        return AdminAnswer(.object(try await told(members + describe(record), change)), status: 201)
     }
 
     private func organization(
@@ -89,8 +89,8 @@ extension AdminRoutes {
             }
             return [HistoryEvent("admin_token_revoked", self.details(tokens.remove(at: place)))]
         }
-        let message = JSONValue.string("admin token \(id) is refused from the next request on")
-        return AdminAnswer(.object([("message", message), ("id", .string(id))] + (try await confirmation(of: change))))
+        let members = [("message", JSONValue.string("admin token \(id) is revoked")), ("id", .string(id))]
+        return AdminAnswer(.object(try await told(members, change, promise: Self.refusedFromNow)))
     }
 
     private func changeAdminTokens(

@@ -104,12 +104,14 @@ extension AdminRoutes {
 
     private func allowDebugTokens(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let allows = try request.flag("allowed")
-        return try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
+        let promise = allows ? nil : "so they are from the next sign-in on"
+        return try await change(app: request.path[1], by: request.by, promise: promise) {
+            record throws(RegistryError) in
             guard record.allowsDebugTokens != allows else { return [] }
             record.allowsDebugTokens = allows
             return [HistoryEvent(allows ? "debug_tokens_allowed" : "debug_tokens_refused")]
         } describe: { record, _ in
-            let verb = allows ? "are taken" : "are refused from the next sign-in on"
+            let verb = allows ? "are taken" : "are refused"
             return [
                 ("message", .string("debug tokens of \(record.appID.rawValue) \(verb)")), ("allowed", .bool(allows)),
             ]

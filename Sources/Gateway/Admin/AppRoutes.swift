@@ -61,7 +61,7 @@ extension AdminRoutes {
             ("next_steps", .texts(steps)),
         ]
         return AdminAnswer(
-            .object(members + describe(record) + (try await confirmation(of: outcome.sequence))),
+            .object(try await told(members + describe(record), outcome.sequence)),
             status: 201
         )
     }

@@ -13,21 +13,19 @@ extension AdminRoutes {
     /// Brings the registry to the state of a tenants' file; with `dry_run` only says what that would change.
     private func apply(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let file = try request.optionalText("file") ?? "the file"
+        // A text that is empty is a file that is empty, which its reader tells by the file's name.
+        guard let text = request.body["text"]?.string else { throw .badRequest("the body needs \"text\": a text") }
         let tenants: TenantsFile
         do {
-            tenants = try TenantsFile(parsing: try request.text("text"), file: file)
-        } catch let problems as ConfigurationProblems {
-            let count = problems.problems.count
+            tenants = try TenantsFile(parsing: text, file: file)
+        } catch {
+            let count = error.problems.count
             throw AdminProblem(
                 status: 422,
                 code: "file_invalid",
                 message: "nothing was changed: \(count) problem\(count == 1 ? "" : "s") in \(file)",
-                details: problems.problems.map(\.description)
+                details: error.problems.map(\.description)
             )
-        } catch let problem as AdminProblem {
-            throw problem
-        } catch {
-            throw .badRequest("the file cannot be read")
         }
         var run = ApplyRun(isDry: request.body["dry_run"]?.bool == true, by: request.by)
         for organization in tenants.organizations {
@@ -38,7 +36,7 @@ extension AdminRoutes {
         let answer: [(String, JSONValue)] = [
             ("dry_run", .bool(run.isDry)), ("changes", .texts(run.changes)), run.problems.member,
         ]
-        return AdminAnswer(.object(answer + (try await confirmation(of: run.lastSequence))))
+        return AdminAnswer(.object(try await told(answer, run.lastSequence)))
     }
 
     private func apply(

@@ -71,7 +71,9 @@ extension AdminRoutes {
 
     private func revokeKey(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let id = APIKeyID(rawValue: request.path[3])
-        return try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
+        let promise = Self.refusedFromNow
+        return try await change(app: request.path[1], by: request.by, promise: promise) {
+            record throws(RegistryError) in
             guard let place = record.keys.firstIndex(where: { $0.id == id }) else {
                 if let event = Self.removeVouchKey(id, from: &record) { return [event] }
                 throw .rejected(code: "key_not_found", message: "the app has no key \(id.rawValue)")
@@ -82,7 +84,7 @@ extension AdminRoutes {
             ]
         } describe: { _, _ in
             [
-                ("message", .string("key \(id.rawValue) is refused from the next request on")),
+                ("message", .string("key \(id.rawValue) is revoked")),
                 ("id", .string(id.rawValue)),
             ]
         }

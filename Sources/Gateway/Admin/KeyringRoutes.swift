@@ -88,7 +88,7 @@ extension AdminRoutes {
             ("signs_from", .optional(made.map { text($0.signsFrom) })),
             ("signing", .array(describe(change.document.keys))),
         ]
-        return AdminAnswer(.object(members + (try await confirmation(of: change.sequence))))
+        return AdminAnswer(.object(try await told(members, change.sequence)))
     }
 
     private func rotate(_ kind: RestKey, _ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
@@ -105,7 +105,7 @@ extension AdminRoutes {
                 ("message", .string("the \(kind.words) \(id) is in use now; \(work)")), ("id", .string(id)),
                 ("switched", .bool(true)), ("next_steps", .texts(["sallyport keyring list"])),
             ]
-            return AdminAnswer(.object(members + (try await confirmation(of: sequence))))
+            return AdminAnswer(.object(try await told(members, sequence)))
         case .waiting(let id, let place, let nodes, let isNew):
             let made = isNew ? "the \(kind.words) \(id) was made and is not in use yet" : "\(id) is not in use yet"
             return AdminAnswer(

@@ -42,7 +42,7 @@ extension AdminRoutes {
             ("next_steps", .texts(["sallyport apps create --org \(id.rawValue) --name NAME"])),
         ]
         return AdminAnswer(
-            .object(members + describe(record) + (try await confirmation(of: outcome.sequence))),
+            .object(try await told(members + describe(record), outcome.sequence)),
             status: 201
         )
     }
@@ -76,7 +76,7 @@ extension AdminRoutes {
         let verb = outcome.sequence == nil ? "is \(state) already" : "is \(state) now"
         let message = JSONValue.string("organization \(id.rawValue) \(verb)")
         return AdminAnswer(
-            .object([("message", message)] + describe(outcome.record) + (try await confirmation(of: outcome.sequence)))
+            .object(try await told([("message", message)] + describe(outcome.record), outcome.sequence))
         )
     }
 

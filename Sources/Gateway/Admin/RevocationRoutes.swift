@@ -17,12 +17,14 @@ extension AdminRoutes {
 
     /// Stops an app for good: the tokens it holds are answered `app_revoked` on their next request (APP-088).
     private func revokeApp(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
-        try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
+        let promise = "no token, key or origin of it counts any more"
+        return try await change(app: request.path[1], by: request.by, promise: promise) {
+            record throws(RegistryError) in
             guard !record.isRevoked else { return [] }
             record.isRevoked = true
             return [HistoryEvent("app_revoked")]
         } describe: { record, isChanged in
-            let verb = isChanged ? "is revoked: no token, key or origin of it counts any more" : "was revoked already"
+            let verb = isChanged ? "is revoked" : "was revoked already"
             return [("message", .string("app \(record.appID.rawValue) \(verb)"))] + self.describe(record)
         }
     }
@@ -65,7 +67,9 @@ extension AdminRoutes {
             )
         }
         let members: [(String, JSONValue)] = [("message", .string(target.words(details)))] + details
-        return AdminAnswer(.object(members + (try await confirmation(of: sequence))))
+        return AdminAnswer(
+            .object(try await told(members, sequence, promise: "they are refused from the next request on"))
+        )
     }
 
     /// Whose tokens a request is about, and whose history tells of it.
@@ -158,6 +162,6 @@ private struct RevocationTarget {
 
     func words(_ details: [(name: String, value: JSONValue)]) -> String {
         let what = details.map { "\($0.name) \($0.value.string ?? "")" }.joined(separator: ", ")
-        return "tokens of \(what) are refused from the next request on"
+        return "tokens of \(what) are revoked"
     }
 }

@@ -16,8 +16,10 @@ extension AdminRoutes {
     private func rotateSecret(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let secret = NewNames.secret()
         let hash = peppers.hash(secret.utf8.span, .appSecret, createdAt: now())
+        let promise = "the old one is refused from the next request on"
         var isFirst = false
-        let answer = try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
+        let answer = try await change(app: request.path[1], by: request.by, promise: isFirst ? nil : promise) {
+            record throws(RegistryError) in
             guard !record.isRevoked else {
                 throw .rejected(code: "app_revoked", message: "a revoked app has no secret; make another app")
             }
@@ -25,7 +27,7 @@ extension AdminRoutes {
             record.secret = hash
             return [HistoryEvent(isFirst ? "secret_created" : "secret_rotated")]
         } describe: { record, _ in
-            let verb = isFirst ? "made" : "made anew; the old one is refused from the next request on"
+            let verb = isFirst ? "made" : "made anew"
             return [
                 ("message", .string("the secret of \(record.appID.rawValue) was \(verb)")),
                 ("secret", .string(secret)), ("app_id", .string(record.appID.rawValue)),

@@ -72,6 +72,11 @@ final class SmallHTTPConnection: StreamOwner {
             refuse(error.status, "the request is malformed")
             return false
         }
+        // Two would be two opinions about who asks, as on the data plane.
+        guard !head.fields.isRepeated(.authorization) else {
+            refuse(400, "the request has Authorization twice")
+            return false
+        }
         body = []
         switch head.framing {
         case .none: state = .body(0)

@@ -210,19 +210,12 @@ extension AdminRoutes {
             try await revocation.run(device, isLive: isLive, of: record, by: request.by)
         }
         guard let outcome else { throw .notFound("no key of this kind ever saw the device \(device)") }
-        var members: [(String, JSONValue)] = [
-            ("message", .string("\(outcome.count) run tokens of \(device) ended; it may attest again")),
+        let members: [(String, JSONValue)] = [
+            ("message", .string("\(outcome.count) run tokens of \(device) ended")),
             ("device_id", .string(device)), ("revoked", .integer(outcome.count)),
         ]
-        switch outcome.confirmation {
-        case .confirmed: members.append(("confirmed", .bool(true)))
-        case .pending(let effectiveBy, let waitingFor):
-            members += [
-                ("confirmed", .bool(false)), ("effective_by", .string(text(effectiveBy))),
-                ("waiting_for", .texts(waitingFor)),
-            ]
-        }
-        return AdminAnswer(.object(members))
+        let state = outcome.confirmation
+        return AdminAnswer(.object(state.worded(members, promise: "it may attest again") + state.members))
     }
 
     private func listVerdicts(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {

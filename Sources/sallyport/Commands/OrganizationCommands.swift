@@ -106,7 +106,7 @@ enum Change {
         for step in answer.texts("next_steps") { text += "  next: \(step)\n" }
         if answer["confirmed"]?.bool == false {
             if let moment = answer["effective_by"]?.string {
-                text += "  not confirmed by every worker yet; in effect by \(moment)\n"
+                text += "  in effect everywhere by \(moment)\n"
             }
             for worker in answer.texts("waiting_for") { text += "    waiting for \(worker)\n" }
         }

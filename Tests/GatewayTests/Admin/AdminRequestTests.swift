@@ -20,6 +20,17 @@ import Testing
         #expect(request.query == ["event": "a&b", "limit": "3"])
     }
 
+    @Test func `a query that says something twice is refused`() throws {
+        #expect(try read("/admin/v1/apps", query: "a=1&b=1").get().query == ["a": "1", "b": "1"])
+        for query in ["a=1&a=2", "a=1&a=1", "a&%61"] {
+            guard case .failure(let problem) = read("/admin/v1/apps", query: query) else {
+                Issue.record("\(query) was taken")
+                continue
+            }
+            #expect(problem.status == 400)
+        }
+    }
+
     @Test(arguments: ["/", "/admin", "/admin/v2/apps", "/apps"])
     func `nothing outside the prefix is found`(path: String) {
         guard case .failure(let problem) = read(path) else {

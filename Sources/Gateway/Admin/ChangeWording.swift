@@ -1,0 +1,55 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+import Store
+import Telemetry
+
+extension AdminRoutes {
+    /// What is promised of a thing that is revoked.
+    nonisolated static let refusedFromNow = "it is refused from the next request on"
+
+    /// Waits until a change is applied everywhere; `members` with how far it is, and a message that is true of it.
+    ///
+    /// The promise is what follows once every worker knows: it is added to the message then, and only then.
+    func told(
+        _ members: [(String, JSONValue)],
+        _ sequence: Int?,
+        promise: String? = nil
+    ) async throws(AdminProblem) -> [(String, JSONValue)] {
+        guard let sequence else { return members + [("changed", .bool(false)), ("confirmed", .bool(true))] }
+        let state = try await registryCall { () async throws(RegistryError) in
+            try await registry.waitApplied(sequence: sequence, timeout: ConfirmationWait.time)
+        }
+        return state.worded(members, promise: promise) + [("changed", .bool(true))] + state.members
+    }
+}
+
+extension Confirmation {
+    /// What an answer says of it.
+    var members: [(String, JSONValue)] {
+        switch self {
+        case .confirmed:
+            [("confirmed", .bool(true))]
+        case .pending(let effectiveBy, let waitingFor):
+            [
+                ("confirmed", .bool(false)),
+                ("effective_by", .string(Timestamp(milliseconds: effectiveBy).secondsText)),
+                ("waiting_for", .texts(waitingFor)),
+            ]
+        }
+    }
+
+    /// The members of an answer, their message claiming no more than is so.
+    func worded(_ members: [(String, JSONValue)], promise: String?) -> [(String, JSONValue)] {
+        let rest =
+            switch self {
+            case .confirmed: promise.map { "; \($0)" } ?? ""
+            case .pending: ", but not every worker has confirmed it yet"
+            }
+        return members.map { name, value in
+            guard name == "message", let message = value.string else { return (name, value) }
+            return (name, .string(message + rest))
+        }
+    }
+}
