@@ -154,6 +154,8 @@ def test_a_hung_redis_is_started_again_and_no_request_of_a_known_app_notices(sta
     eventually(lambda: answers(gateway))
     assert {status for _, _, status in newcomers.stop()} == {200}
     assert hangs(gateway, "redis") == 1 and hangs(gateway, "control") == 0
+    # Control finds the new one in its own time.
+    eventually(lambda: gateway.run("keys", "create", "--app", app.id, "--name", "soon").returncode == 0)
     key, _ = gateway.create_key(app, "after")
     assert gateway.get("/v1/x", {"X-App-Id": app.id, "X-Api-Key": key}).status == 200
 
