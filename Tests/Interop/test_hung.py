@@ -186,7 +186,7 @@ def test_nobody_is_killed_because_the_machine_slept(stand):
     assert {gateway.get("/v1/x", app.fields).status for _ in range(8)} == {200}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_everything_that_hangs_at_once_comes_back_one_after_the_other(stand):
     gateway, app = stand
     everyone = gateway.descendants()
