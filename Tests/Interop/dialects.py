@@ -3,6 +3,8 @@
 """A gateway that serves all three dialects, and apps that have all three faces."""
 import time
 
+import pytest
+
 import devices
 import gateway as binary
 from signins import Client as OfflineClient
@@ -64,3 +66,13 @@ class Tenant:
 
     def cli(self, *words):
         return self.gateway.cli(*words, "--app", self.id)
+
+
+@pytest.fixture(scope="module")
+def one(site, backend, authorities, tmp_path_factory):
+    """A gateway of one worker with the three dialects and the organization acme."""
+    made = make_gateway(site, backend, authorities, tmp_path_factory.mktemp("trust"), workers=1)
+    made.start()
+    made.create_organization("acme")
+    yield made
+    made.remove()

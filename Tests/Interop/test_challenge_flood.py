@@ -6,21 +6,12 @@ import sys
 import pytest
 
 import gateway as binary
-from dialects import Tenant, make_gateway
+from dialects import Tenant, one  # noqa: F401 (one is a fixture)
 from rows import note
 from signins import authorities, backend  # noqa: F401 (fixtures)
 
 sys.path.append(str(binary.TOP / "loadtest"))
 import challenges  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def one(site, backend, authorities, tmp_path_factory):  # noqa: F811
-    made = make_gateway(site, backend, authorities, tmp_path_factory.mktemp("trust"), workers=1)
-    made.start()
-    made.create_organization("acme")
-    yield made
-    made.remove()
 
 
 @pytest.mark.parametrize("addresses,count", [(1, 3_000), (30, 45_000)])

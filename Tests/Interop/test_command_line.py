@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import gateway as binary
-from dialects import Tenant, make_gateway
+from dialects import Tenant, one  # noqa: F401 (one is a fixture)
 from rows import note
 from signins import authorities, backend  # noqa: F401 (fixtures)
 
@@ -21,15 +21,6 @@ check enforce · secret rotate · apps revoke · devices block · devices unbloc
 debug-tokens create · debug-tokens list · debug-tokens delete · sign-ins · failures
 """.replace("\n", " ").split("·")
 LISTS = ["apps list", "status", "native detect", "native list", "history", "origins list", "keys list", "debug-devices list", "policy get", "domains list", "devices list", "debug-tokens list", "sign-ins", "failures"]
-
-
-@pytest.fixture(scope="module")
-def one(site, backend, authorities, tmp_path_factory):  # noqa: F811
-    made = make_gateway(site, backend, authorities, tmp_path_factory.mktemp("trust"), workers=1)
-    made.start()
-    made.create_organization("acme")
-    yield made
-    made.remove()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 import devices
 import gateway as binary
-from dialects import Tenant, make_gateway
+from dialects import Tenant, one  # noqa: F401 (one is a fixture)
 from rows import note
 from signins import authorities, backend  # noqa: F401 (fixtures)
 
@@ -59,15 +59,6 @@ MAKERS = [
     ("tokens revoke --before 2026-01-01T00:00:00Z", "tokens_revoked", {}),
     ("token mint --minutes 5", "token_minted", {}),
 ]
-
-
-@pytest.fixture(scope="module")
-def one(site, backend, authorities, tmp_path_factory):  # noqa: F811
-    made = make_gateway(site, backend, authorities, tmp_path_factory.mktemp("trust"), workers=1)
-    made.start()
-    made.create_organization("acme")
-    yield made
-    made.remove()
 
 
 def events(tenant):
