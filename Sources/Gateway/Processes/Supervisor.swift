@@ -1,7 +1,6 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-import Encodings
 import Glibc
 import Telemetry
 
@@ -16,10 +15,10 @@ package final class Supervisor {
     let metrics: SupervisorMetrics
     var children: [SupervisedChild]
     private let state: StateDirectory
-    private let listeners: [ListenerSockets]
-    private let adminListener: CInt
-    private let adminNetworkListener: CInt?
-    private let metricsListener: CInt?
+    let listeners: [ListenerSockets]
+    let adminListener: CInt
+    let adminNetworkListener: CInt?
+    let metricsListener: CInt?
     let environment: [String: String]
     /// Set when the gateway stops: no child is started again.
     var stopping: Stopping?
@@ -29,10 +28,10 @@ package final class Supervisor {
     var nextLook = ContinuousClock.now + ChildPulse.interval
     /// When they were looked at, by the clock that stands still while the machine sleeps.
     var lastLook = SuspendingClock.now
-    private var hasSaidReady = false
+    var hasSaidReady = false
     /// The number of the last configuration that workers were told to take.
-    private var lastReload = 0
-    private var exitCode: CInt = 0
+    var lastReload = 0
+    var exitCode: CInt = 0
 
     /// Opens everything that could be in somebody's way; throws one clear line when it is.
     package init(
@@ -97,171 +96,6 @@ package final class Supervisor {
         }
     }
 
-    // MARK: Children
-
-    private func startWhatIsDue() {
-        guard stopping == nil else { return }
-        let now = ContinuousClock.now
-        for index in children.indices where children[index].state == .away && children[index].startAt <= now {
-            start(index, now)
-        }
-    }
-
-    private func start(_ index: Int, _ now: ContinuousClock.Instant) {
-        let role = children[index].role
-        do {
-            let (ours, theirs) = try Descriptors.socketPair()
-            defer { close(theirs) }
-            let child = try ChildProcess.spawn(order(for: role, channel: theirs), environment: environment)
-            children[index].started(as: child, ProcessChannel(descriptor: ours), at: now)
-        } catch {
-            log.error("a child did not start", ["role": role.name, "reason": error.message])
-            children[index].startAt = now + .seconds(1)
-        }
-    }
-
-    private func order(for role: ChildRole, channel: CInt) -> ChildOrder {
-        var isControl = false
-        var sockets: [ListenerSockets] = []
-        switch role {
-        case .worker: sockets = listeners
-        case .control: isControl = true
-        case .redis: break
-        }
-        return ChildOrder(
-            role: role,
-            supervisor: getpid(),
-            configuration: plan.configuration,
-            workers: plan.workers,
-            stateDirectory: plan.stateDirectory,
-            account: plan.account?.name,
-            listeners: sockets,
-            channel: channel,
-            admin: isControl ? adminListener : nil,
-            adminNetwork: isControl ? adminNetworkListener : nil,
-            metrics: isControl ? metricsListener : nil,
-            command: []
-        )
-    }
-
-    private func reap() {
-        var status: CInt = 0
-        while true {
-            let pid = unsafe waitpid(-1, &status, WNOHANG)
-            guard pid > 0 else { return }
-            guard let index = children.firstIndex(where: { $0.pid == pid }) else { continue }
-            died(index, ChildEnd(status))
-        }
-    }
-
-    private func died(_ index: Int, _ end: ChildEnd) {
-        hear(index)
-        let now = ContinuousClock.now
-        let life = now - children[index].startedAt
-        let wasEnding = children[index].state == .ending || stopping != nil
-        children[index].channel.close()
-        children[index].pid = 0
-        children[index].isLate = false
-        children[index].killAt = nil
-        children[index].slot?.zeroGauges()
-        guard !wasEnding else {
-            children[index].state = .ended
-            return
-        }
-        if end == .exited(ChildEnd.misconfigured), !children[index].hasServed {
-            // It has said why; to start it again would say it again.
-            children[index].state = .ended
-            exitCode = 1
-            return stop(gracefully: false)
-        }
-        tellTaken(by: children[index])
-        let delay = children[index].policy.died(after: life)
-        children[index].state = .away
-        children[index].startAt = now + delay
-        children[index].restarts += 1
-        metrics.restarts(of: children[index].role).increment()
-        log.error(
-            "a child died",
-            ["role": children[index].role.name, "end": end.text, "again_in": delay.text, "lived": life.text]
-        )
-        forgetStandIn(index)
-        settleSockets()
-        countServing()
-    }
-
-    // MARK: Messages
-
-    /// Reads what a child has said.
-    private func hear(_ index: Int) {
-        for message in children[index].channel.receive() { heard(message, from: index) }
-    }
-
-    private func heard(_ message: ProcessMessage, from index: Int) {
-        switch message {
-        case .serving:
-            let isBack = children[index].hasServed
-            children[index].state = .serving
-            children[index].hasServed = true
-            children[index].isWaiting = false
-            settleSockets()
-            countServing()
-            guard children[index].role == .control else { return }
-            // It may have died between keeping a new text and having it taken: all run what is kept.
-            if isBack { tellWorkers(ProcessMessage.unnumbered) }
-            if owesCheck { checkConfiguration() }
-        case .waiting:
-            children[index].isWaiting = true
-            log.warning("a worker cannot judge yet", ["role": children[index].role.name])
-            letWaitingAccept()
-        case .redisAnswers:
-            for index in children.indices where children[index].role == .redis { children[index].answers &+= 1 }
-        case .takeConfiguration(let number):
-            lastReload = number
-            tellWorkers(number)
-        case .took(let number, let fault):
-            guard case .worker(let worker) = children[index].role else { return }
-            sendToControl(.workerTook(worker: worker, number, fault: fault))
-        case .wantKeys:
-            sendToControl(message)
-        case .askProcesses:
-            send(.processes(processesText()), to: children[index])
-        case .checkConfiguration, .reload, .drain, .adopt, .release, .acceptAnyway, .reopenLogs, .workerTook,
-            .processes:
-            break
-        }
-    }
-
-    /// Has all workers take the text that is kept.
-    private func tellWorkers(_ number: Int) {
-        for child in children where child.isWorker {
-            if child.isAlive { send(.reload(number), to: child) } else { tellTaken(by: child) }
-        }
-    }
-
-    /// A worker that is started again reads the text that is kept by itself: nobody needs to wait for it.
-    private func tellTaken(by child: SupervisedChild) {
-        guard case .worker(let worker) = child.role else { return }
-        sendToControl(.workerTook(worker: worker, lastReload, fault: nil))
-    }
-
-    func send(_ message: ProcessMessage, to child: SupervisedChild) {
-        child.channel.send(message)
-    }
-
-    func sendToControl(_ message: ProcessMessage) {
-        for child in children where child.role == .control { send(message, to: child) }
-    }
-
-    func countServing() {
-        let workers = children.filter(\.isWorker)
-        let serving = workers.filter(\.isWell).count
-        metrics.workersServing.set(serving)
-        guard serving == workers.count, !hasSaidReady else { return }
-        hasSaidReady = true
-        log.info("ready", ["listeners": plan.listeners.map(\.text).joined(separator: " "), "workers": "\(serving)"])
-        ServiceNotification.send("READY=1", environment: environment)
-    }
-
     // MARK: Waiting
 
     private func waitForEvents() {
@@ -289,21 +123,6 @@ package final class Supervisor {
         let (seconds, attoseconds) = (next - ContinuousClock.now).components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
         return CInt(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
-    }
-
-    private func processesText() -> String {
-        var writer = JSONWriter()
-        writer.beginArray()
-        for child in children {
-            writer.beginObject()
-            writer.member("name", child.role.name)
-            writer.member("pid", Int(child.pid))
-            writer.member("state", child.isLate ? "late" : child.state.rawValue)
-            writer.member("restarts", child.restarts)
-            writer.endObject()
-        }
-        writer.endArray()
-        return writer.text
     }
 
     /// Closes the listening sockets, so that the last worker to close its own ends the queue.

@@ -1,7 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-package import Buffers
+import Buffers
 package import Telemetry
 package import Transport
 
@@ -49,23 +49,23 @@ package final class RedisConnection {
     package private(set) var lastHeard: MonotonicInstant?
 
     /// The epoch, as far as it was asked for over the connection of this generation.
-    private var knownEpoch: (generation: Int, id: String)?
-    private let loop: EventLoop
-    private let options: Options
-    private let link: RedisLink
+    var knownEpoch: (generation: Int, id: String)?
+    let loop: EventLoop
+    let options: Options
+    let link: RedisLink
     private var state = State.disconnected
     private var isClosed = false
     private var reader = RedisReplyReader()
-    private var queue = RedisCallQueue()
+    var queue = RedisCallQueue()
     private var backOff = RedisBackOff()
     /// Deadlines of calls and of the attempt to connect, and the heartbeat.
     private let timer: LoopTimer
-    private var timerDue = MonotonicInstant.distantFuture
+    var timerDue = MonotonicInstant.distantFuture
     private let reconnect: LoopTimer
     private var readyWaiters: [RedisReadyWaiter] = []
 
     /// More calls under way than this mean that the server has stopped answering.
-    private static let mostCalls = 65_536
+    static let mostCalls = 65_536
     /// A quiet connection is tried this often, so that a dead one is found before a request needs it.
     private static let heartbeat = Duration.seconds(5)
     /// A server that owes an answer this long after its deadline is given up (peers B24).
@@ -118,65 +118,6 @@ package final class RedisConnection {
         let waiter = RedisReadyWaiter(loop: loop)
         readyWaiters.append(waiter)
         guard await waiter.wait(for: timeout) else { throw .unavailable }
-    }
-
-    // MARK: - Calls
-
-    /// Sends one command, which `write` must write completely; false: nothing was sent and no answer will come.
-    package func send(
-        receiver: any RedisReplyReceiver,
-        token: Int,
-        deadline: Duration? = nil,
-        _ write: (inout ByteBuffer) -> Void
-    ) -> Bool {
-        guard isReady, queue.count < Self.mostCalls else { return false }
-        enqueue(receiver, token, loop.now.advanced(by: deadline ?? options.deadline))
-        link.send(write)
-        return true
-    }
-
-    /// Sends a command and waits for its answer; an error of Redis is thrown as `.refused`.
-    package func call(
-        _ arguments: [RedisArgument],
-        deadline: Duration? = nil
-    ) async throws(StoreError) -> RedisReply {
-        let waiter = RedisCallWaiter()
-        let isSent = send(receiver: waiter, token: 0, deadline: deadline) { buffer in
-            buffer.beginCommand(arguments: arguments.count)
-            for argument in arguments { argument.write(to: &buffer) }
-        }
-        guard isSent else { throw .unavailable }
-        return try await waiter.answer()
-    }
-
-    /// Runs a script, by its digest first and with its source where the server does not know it.
-    package func evaluate(
-        _ script: RedisScript,
-        keys: [RedisArgument],
-        arguments: [RedisArgument],
-        deadline: Duration? = nil
-    ) async throws(StoreError) -> RedisReply {
-        let rest = [.number(keys.count)] + keys + arguments
-        do throws(StoreError) {
-            return try await call(["EVALSHA", .bytes(script.digest)] + rest, deadline: deadline)
-        } catch  where error.isMissingScript {
-            return try await call(["EVAL", .text(script.source)] + rest, deadline: deadline)
-        }
-    }
-
-    /// The name of this history of the data, asked once for each connection; empty where a new one loses nothing.
-    func epoch() async throws(StoreError) -> String {
-        if endpoint.losesNothing { return "" }
-        if let knownEpoch, knownEpoch.generation == generation { return knownEpoch.id }
-        let asked = generation
-        let id = try await RedisRequirements.epoch(of: self)
-        knownEpoch = (asked, id)
-        return id
-    }
-
-    private func enqueue(_ receiver: (any RedisReplyReceiver)?, _ token: Int, _ deadline: MonotonicInstant) {
-        if deadline < timerDue { armTimer(at: deadline) }
-        queue.append(RedisCallQueue.Call(receiver: receiver, token: token, sentAt: loop.now, deadline: deadline))
     }
 
     // MARK: - Connecting
@@ -295,7 +236,7 @@ package final class RedisConnection {
 
     // MARK: - Time
 
-    private func armTimer(at instant: MonotonicInstant) {
+    func armTimer(at instant: MonotonicInstant) {
         timerDue = instant
         timer.arm(at: instant)
     }
@@ -325,35 +266,5 @@ package final class RedisConnection {
             buffer.beginCommand(arguments: 1)
             buffer.appendArgument(utf8: "PING")
         }
-    }
-}
-
-extension StoreError {
-    /// The server forgot a script: it was restarted or flushed.
-    var isMissingScript: Bool {
-        guard case .refused(let text) = self else { return false }
-        return text.hasPrefix("NOSCRIPT")
-    }
-
-    /// The server is no longer one that we can use; another may be there when we connect again.
-    var endsConnection: Bool {
-        guard case .refused(let text) = self else { return false }
-        return text.hasPrefix("READONLY") || text.hasPrefix("LOADING") || text.hasPrefix("MASTERDOWN")
-            || text.hasPrefix("NOAUTH")
-    }
-}
-
-extension RedisEndpoint {
-    /// What is said first on a new connection.
-    func greeting(name: String) -> [[RedisArgument]] {
-        var commands: [[RedisArgument]] = []
-        if let password {
-            commands.append(["AUTH"] + (user.map { [.text($0)] } ?? []) + [.text(password.text)])
-        }
-        if database != 0 { commands.append(["SELECT", .number(database)]) }
-        commands.append(["CLIENT", "SETNAME", .text(name)])
-        // Answers LOADING while the data set is read, which is no connection yet.
-        commands.append(["PING"])
-        return commands
     }
 }

@@ -49,7 +49,7 @@ package final class RegistryStore {
     private static let deadline = Duration.seconds(5)
     /// As many others may be faster before we give up.
     private static let attempts = 16
-    private static let pageSize = 200
+    static let pageSize = 200
 
     private let sync: ChangeSync?
 
@@ -165,136 +165,7 @@ package final class RegistryStore {
         throw .contended
     }
 
-    // MARK: - History and uses
-
-    /// Rows of an app's history, newest first; only `event`'s where given.
-    package func history(
-        app: RecordID,
-        event: String? = nil,
-        limit: Int = 100
-    ) async throws(RegistryError) -> RegistryListing<HistoryRow> {
-        try await history(id: app.rawValue, event: event, limit: limit)
-    }
-
-    /// Rows of an organization's own history, newest first.
-    package func history(
-        organization: OrganizationID,
-        event: String? = nil,
-        limit: Int = 100
-    ) async throws(RegistryError) -> RegistryListing<HistoryRow> {
-        try await history(id: organization.rawValue, event: event, limit: limit)
-    }
-
-    /// The number of the last change.
-    package func sequence() async throws(RegistryError) -> Int {
-        let reply = try await command("GET", .text(RegistryScripts.tag + ":sequence"))
-        return Int(reply.integer ?? 0)
-    }
-
-    /// When and from which network keys were last used; keys never used are missing.
-    package func uses(of keys: [APIKeyID]) async throws(RegistryError) -> [APIKeyID: KeyUse] {
-        guard !keys.isEmpty else { return [:] }
-        let arguments: [RedisArgument] =
-            ["HMGET", .text(RegistryScripts.tag + ":uses")] + keys.map { .text($0.rawValue) }
-        let reply = try await command(arguments)
-        guard let values = reply.elements, values.count == keys.count else { throw .store(.malformed("key uses")) }
-        var uses: [APIKeyID: KeyUse] = [:]
-        for (key, value) in zip(keys, values) {
-            if let text = value.text, let use = KeyUse(parsing: text) { uses[key] = use }
-        }
-        return uses
-    }
-
     // MARK: - Parts
-
-    private func history(
-        id: String,
-        event: String?,
-        limit: Int
-    ) async throws(RegistryError) -> RegistryListing<HistoryRow> {
-        var rows = RegistryListing<HistoryRow>()
-        var end = "+"
-        while rows.elements.count < limit {
-            let reply = try await command(
-                "XREVRANGE",
-                .text(RegistryScripts.tag + ":history:" + id),
-                .text(end),
-                "-",
-                "COUNT",
-                .number(Self.pageSize)
-            )
-            guard let entries = reply.elements else { throw .store(.malformed("a history")) }
-            for entry in entries where rows.elements.count < limit {
-                guard let place = entry.elements?.first?.text else { throw .store(.malformed("a history")) }
-                end = "(" + place
-                do throws(StoreError) {
-                    let row = try HistoryRow(entry: entry)
-                    if event == nil || event == row.event.name { rows.elements.append(row) }
-                } catch {
-                    // The others are no worse for it.
-                    rows.problems.append(RegistryProblem("row \(place) of the history of \(id)", "it cannot be read"))
-                }
-            }
-            if entries.count < Self.pageSize { break }
-        }
-        return rows
-    }
-
-    private func fetch(
-        _ reference: AppReference
-    ) async throws(RegistryError) -> (record: AppRecord, version: Int)? {
-        let (index, value) = reference.indexed
-        let reply = try await evaluate(RegistryScripts.fetch, [.text(index), .text(value)])
-        guard let parts = reply.elements, !parts.isEmpty else { return nil }
-        guard parts.count == 4, let version = parts[1].integer, let json = parts[2].bytes else {
-            throw .store(.malformed("an app"))
-        }
-        return (try RecordCoding.decode(AppRecord.self, from: json), Int(version))
-    }
-
-    private func stored<Record: Codable>(
-        _ type: Record.Type,
-        kind: String,
-        id: String
-    ) async throws(RegistryError) -> (record: Record, version: Int)? {
-        let reply = try await command("HMGET", .text("\(RegistryScripts.tag):\(kind):\(id)"), "v", "j")
-        guard let parts = reply.elements, parts.count == 2 else { throw .store(.malformed("a record")) }
-        guard let version = parts[0].integer, let json = parts[1].bytes else { return nil }
-        return (try RecordCoding.decode(type, from: json), Int(version))
-    }
-
-    private func all<Record: Codable>(
-        _ type: Record.Type,
-        kind: String,
-        list: String,
-        words: String
-    ) async throws(RegistryError) -> RegistryListing<Record> {
-        var listing = RegistryListing<Record>()
-        var first = 0
-        while true {
-            let reply = try await evaluate(
-                RegistryScripts.page,
-                [.text(kind), .text(list), .number(first), .number(first + Self.pageSize - 1)]
-            )
-            guard let parts = reply.elements else { throw .store(.malformed("a page of records")) }
-            for index in stride(from: 1, to: parts.count, by: 2) {
-                // A record that is missing or cannot be read closes its own app and keeps nobody from the others.
-                let what = "\(words) \(parts[index - 1].text ?? "")"
-                guard let json = parts[index].bytes else {
-                    listing.problems.append(RegistryProblem(what, "its record is missing"))
-                    continue
-                }
-                do throws(RegistryError) {
-                    listing.elements.append(try RecordCoding.decode(type, from: json))
-                } catch {
-                    guard case .broken(let reason) = error else { throw error }
-                    listing.problems.append(RegistryProblem(what, reason))
-                }
-            }
-            if parts.count < 2 * Self.pageSize { return listing }
-            first += Self.pageSize
-        }
-    }
 
     /// Writes a change: its number, or nil where somebody else was faster.
     private func apply(_ change: RegistryChange) async throws(RegistryError) -> Int? {
@@ -349,11 +220,11 @@ package final class RegistryStore {
         }
     }
 
-    private func command(_ arguments: RedisArgument...) async throws(RegistryError) -> RedisReply {
+    func command(_ arguments: RedisArgument...) async throws(RegistryError) -> RedisReply {
         try await command(arguments)
     }
 
-    private func command(_ arguments: [RedisArgument]) async throws(RegistryError) -> RedisReply {
+    func command(_ arguments: [RedisArgument]) async throws(RegistryError) -> RedisReply {
         do {
             return try await connection.call(arguments, deadline: Self.deadline)
         } catch {

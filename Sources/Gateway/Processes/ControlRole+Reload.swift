@@ -1,0 +1,92 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Telemetry
+import Transport
+
+extension ControlRole {
+    /// Checks the file with the code of `check`; only a file without a problem reaches the workers.
+    func reload() async -> ReloadOutcome {
+        await turns.run(.file)
+    }
+
+    func take(from source: ReloadTurns.Source) async -> ReloadOutcome {
+        // Before the files are read: one that is replaced meanwhile is noticed at the next look.
+        watch = CertificateWatch(configuration)
+        let outcome = await takeText(from: source)
+        switch outcome {
+        case .taken(let workers):
+            log.info("configuration taken", ["file": accepted.path, "workers": "\(workers)"])
+            refusedAt = nil
+            takenAt = Timestamp.now().milliseconds
+            metrics.took(configuration, at: takenAt)
+            watch.follow(configuration)
+            trust.took(configuration.trust)
+            expiry.look()
+        case .refused(let problems), .partly(let problems):
+            for problem in problems { log.error("configuration refused", ["problem": problem]) }
+            refusedAt = Timestamp.now().milliseconds
+            metrics.refused()
+        }
+        return outcome
+    }
+
+    private func takeText(from source: ReloadTurns.Source) async -> ReloadOutcome {
+        let fresh: Configuration
+        do {
+            switch source {
+            case .file: fresh = try Configuration.load(path: accepted.path, environment: accepted.environment)
+            case .accepted: fresh = try accepted.load()
+            }
+        } catch let problems as ConfigurationProblems {
+            return .refused(problems.problems.map(\.description))
+        } catch let fault as ProcessFault {
+            return .refused([fault.message])
+        } catch {
+            return .refused(["the configuration cannot be read"])
+        }
+        let fixed = RestartOnly.changes(from: configuration, to: fresh)
+        guard fixed.isEmpty else { return .refused(fixed.map { "\(accepted.path): \($0)" }) }
+        do {
+            try accepted.keep(fresh.text)
+        } catch {
+            return .refused([error.message])
+        }
+        let waiter = reloads.begin(workers: workers, loop: loop)
+        link.send(.takeConfiguration(reloads.number))
+        guard let faults = await waiter.value(within: Self.reloadDeadline) else {
+            takeBack()
+            return .partly(["no answer from every worker in \(Self.reloadDeadline)"])
+        }
+        guard faults.isEmpty else {
+            takeBack()
+            return .partly(faults)
+        }
+        configuration = fresh
+        issuers.follow(fresh.issuers)
+        do {
+            try network?.reload(fresh.admin)
+        } catch {
+            log.error("the admin listener keeps its certificate", ["reason": error.message])
+        }
+        return .taken(workers: workers)
+    }
+
+    /// Has those workers that took a text give it up again, so that all run one set: the old one.
+    private func takeBack() {
+        do {
+            try accepted.keep(configuration.text)
+            link.send(.takeConfiguration(ProcessMessage.unnumbered))
+        } catch {
+            log.error("the old configuration cannot be kept", ["reason": error.message])
+        }
+    }
+
+    func lookAtCertificates() {
+        defer { certificateTimer.arm(after: Self.certificateInterval) }
+        guard watch.hasChanged() else { return }
+        log.info("certificate files changed")
+        // What the file says meanwhile nobody has asked for.
+        Task { @Reactor in _ = await turns.run(.accepted) }
+    }
+}

@@ -1,0 +1,74 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Encodings
+import Store
+import Telemetry
+import Transport
+
+extension ControlRole {
+    func processes() async -> [ProcessStatus]? {
+        let waiter = ReplyWaiter<[ProcessStatus]>(loop: loop)
+        processWaiters.append(waiter)
+        link.send(.askProcesses)
+        return await waiter.value(within: .seconds(2))
+    }
+
+    var configurationStatus: ConfigurationStatus {
+        ConfigurationStatus(
+            path: accepted.path,
+            redis: redisText,
+            startedAt: startedAt,
+            takenAt: takenAt,
+            refusedAt: refusedAt
+        )
+    }
+
+    func unreadyReasons() -> [String] {
+        if isDraining { return ["draining"] }
+        var reasons: [String] = []
+        let serving = slots.workersServing()
+        if serving == 0 {
+            reasons.append("no worker serves")
+        } else if slots.workersWithRedis() == 0 {
+            reasons.append("no worker reaches Redis")
+        } else if slots.workersJudging() == 0 {
+            // One is enough: it accepts for those that cannot judge yet.
+            reasons.append("no worker has read the registry yet")
+        }
+        // Only until it was there once: changes need it, requests do not.
+        if !hasReachedRedis { reasons.append("control does not reach Redis yet") }
+        if let problem = keyring.problem { reasons.append(problem) }
+        if let redisProblem { reasons.append(redisProblem) }
+        return reasons
+    }
+
+    /// What runs out, certificates of listeners included.
+    var warnings: [String] {
+        trust.warnings + CertificateWatch.warnings(configuration, at: Timestamp.now().milliseconds / 1_000)
+    }
+
+    var trustStatus: JSONValue { trust.status }
+
+    private var redisText: String {
+        let kind: String
+        switch configuration.state.redis {
+        case .embedded: kind = "embedded"
+        case .server: kind = "external"
+        }
+        return "\(kind), \(redis.isReady ? "connected" : "not connected")"
+    }
+
+    func lookAtRedis() {
+        redisTimer.arm(after: redis.isReady ? Self.redisInterval : .milliseconds(500))
+        guard redis.isReady else { return }
+        Task { @Reactor in
+            do throws(StoreError) {
+                redisProblem = try await RedisRequirements.problem(of: redis)?.description
+            } catch {
+                // The connection says so itself.
+                redisProblem = nil
+            }
+        }
+    }
+}

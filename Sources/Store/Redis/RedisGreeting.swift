@@ -1,0 +1,32 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+extension StoreError {
+    /// The server forgot a script: it was restarted or flushed.
+    var isMissingScript: Bool {
+        guard case .refused(let text) = self else { return false }
+        return text.hasPrefix("NOSCRIPT")
+    }
+
+    /// The server is no longer one that we can use; another may be there when we connect again.
+    var endsConnection: Bool {
+        guard case .refused(let text) = self else { return false }
+        return text.hasPrefix("READONLY") || text.hasPrefix("LOADING") || text.hasPrefix("MASTERDOWN")
+            || text.hasPrefix("NOAUTH")
+    }
+}
+
+extension RedisEndpoint {
+    /// What is said first on a new connection.
+    func greeting(name: String) -> [[RedisArgument]] {
+        var commands: [[RedisArgument]] = []
+        if let password {
+            commands.append(["AUTH"] + (user.map { [.text($0)] } ?? []) + [.text(password.text)])
+        }
+        if database != 0 { commands.append(["SELECT", .number(database)]) }
+        commands.append(["CLIENT", "SETNAME", .text(name)])
+        // Answers LOADING while the data set is read, which is no connection yet.
+        commands.append(["PING"])
+        return commands
+    }
+}
