@@ -207,8 +207,8 @@ class Stand:
                   "REDIS": self.redis_port, "SHA": hashlib.sha1((HERE / "peers/window.lua").read_bytes()).hexdigest()}
         return re.sub(r"\{\{(\w+)\}\}", lambda m: str(values[m[1]]), "".join(kept))
 
-    def gateway(self, workers=1, environment=None, **sections):
-        """The gateway with routes for every job: access log, metrics, timeouts and limits are on."""
+    def gateway(self, workers=1, environment=None, redis=None, **sections):
+        """The gateway with routes for every job: access log, metrics, timeouts and limits are on; `redis`: a process other than its own."""
         site = (str(self.file("cert.pem")), str(self.file("key.pem")))
         keyed = {"organizations": ["load"], "credentials": ["api_key"]}
         many = 1_000_000_000
@@ -225,9 +225,12 @@ class Stand:
         ]
         one = binary.Gateway(site, routes, {"origin": {"endpoints": ["http://127.0.0.1:%d" % self.origin_port]}}, workers=workers,
                              environment=environment, http={"body": "2GiB"}, connections={"per_worker": 20000, "per_client": 20000, "rate": "9999999 + 9999999/s", "handshakes": "9999999 + 9999999/s"}, **sections)
+        if redis:
+            one.configuration["state"]["redis"] = "redis://127.0.0.1:%d" % redis.port
+            one.write()
         one.start()
         pin(one.descendants() + [one.process.pid], SERVER_CORE)
-        pin([one.redis()], LOAD_CORE)
+        pin([redis.process.pid if redis else one.redis()], LOAD_CORE)
         return one
 
     def issuers(self, algorithm):

@@ -6,7 +6,7 @@
 //   loadgen --port P [--tls] --mode ka|conn|idle [--conns N] [--duration S]
 //           [--rate R] [--path /1k] [--host NAME] [--hdr 'K: V']...
 //           [--rotate FILE --rotate-prefix 'Authorization: Bearer ']
-//           [--body BYTES] [--resume] [--from ADDRESS]
+//           [--body BYTES] [--resume] [--from ADDRESS] [--requests N]
 //   loadgen --mint HS256|ES256 --key FILE --count N --iss I --aud A --exp T
 //
 // ka:   keep-alive connections; closed loop, or open loop at --rate requests/s
@@ -57,6 +57,7 @@ static int opt_port, opt_tls, opt_conns = 64, opt_resume;
 static const char *opt_from, *opt_mode = "ka", *opt_path = "/1k", *opt_host = "gw.test", *opt_rotate, *opt_prefix = "Authorization: Bearer ";
 static double opt_duration = 4, opt_rate;
 static size_t opt_body;
+static uint64_t opt_requests, begun;
 static char extra[8192];
 static SSL_CTX *ctx;
 static int ep;
@@ -165,6 +166,7 @@ static long rx(conn *c, char *p, size_t n) {
 
 static void do_send(conn *c);
 static void begin(conn *c, uint64_t at) {
+    if (opt_requests && begun++ >= opt_requests) { want(c, EPOLLIN); c->state = READY; return; }
     if (!c->out) c->out = malloc(16384);
     c->out_len = snprintf(c->out, 16384, "%s %s HTTP/1.1\r\nHost: %s\r\n%s", opt_body ? "POST" : "GET", opt_path, opt_host, extra);
     if (ntokens) {
@@ -218,6 +220,7 @@ static void finished(conn *c) {
     if (!strcmp(opt_mode, "idle")) { established++; want(c, EPOLLIN); return; }
     if (!strcmp(opt_mode, "conn")) { close_conn(c); if (!stopping) open_conn(c); return; }
     if (c->server_close) { close_conn(c); if (!stopping) open_conn(c); return; }
+    if (opt_requests && done_n == opt_requests) stopping = 1;
     if (stopping) return;
     if (interval_ns) { want(c, EPOLLIN); ready[nready++] = c; return; }
     begin(c, t);
@@ -413,6 +416,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(a, "--rotate")) opt_rotate = V;
         else if (!strcmp(a, "--rotate-prefix")) opt_prefix = V;
         else if (!strcmp(a, "--body")) opt_body = atol(V);
+        else if (!strcmp(a, "--requests")) opt_requests = atoll(V);  // ends after so many, if that is sooner
         else if (!strcmp(a, "--resume")) opt_resume = 1;
         else if (!strcmp(a, "--from")) opt_from = V;  // the address that connections come from
         else if (!strcmp(a, "--mint")) m_alg = V;
