@@ -78,8 +78,8 @@ def start_backend(directory, name="backend", port=None, tls=None):
     return Process(["/usr/bin/python3", TOP / "config/examples/backend.py", "--port", port, *more], directory / (name + ".log"), port)
 
 
-def start_nginx(directory, tls=None):
-    """Debian's nginx: /file/* from disk, /echo-size, plain or TLS."""
+def start_nginx(directory, tls=None, more=""):
+    """Debian's nginx: /file/* from disk, /ok answered at once, plain or TLS; `more` for its server."""
     binary = shutil.which("nginx") or "/usr/sbin/nginx"
     home = directory / ("nginx-tls" if tls else "nginx")
     (home / "files" / "file").mkdir(parents=True)
@@ -93,12 +93,13 @@ http {
   access_log off; default_type application/octet-stream; keepalive_requests 1000000; %(temporary)s
   server {
     listen 127.0.0.1:%(port)d%(ssl)s; %(secure)s
-    root %(home)s/files; client_max_body_size 0; dav_methods PUT DELETE; create_full_put_path on;
+    %(more)s
+    root %(home)s/files; dav_methods PUT DELETE; create_full_put_path on;
     location /ok { return 200 "ok\\n"; }
     location /file/ { }
   }
 }
-""" % {"home": home, "temporary": temporary, "port": port, "ssl": " ssl" if tls else "", "secure": secure,
+""" % {"home": home, "temporary": temporary, "port": port, "more": more or "client_max_body_size 0;", "ssl": " ssl" if tls else "", "secure": secure,
        "user": "user root;" if __import__("os").geteuid() == 0 else ""})
     server = Process([binary, "-p", home, "-c", home / "nginx.conf"], home / "out.log", port)
     server.files = home / "files"

@@ -46,6 +46,30 @@ import Testing
         #expect(isEmpty && sources.allSatisfy { !$0.isWaitingItsTurn })
     }
 
+    @Test @Reactor func `a thousand of one address hold up another's by one slice`() {
+        var busy = BusySources()
+        let crowd = (0..<1000).map { _ in EventSource(loop: loop, descriptor: -1) }
+        for source in crowd { busy.append(source) }
+        let other = EventSource(loop: loop, descriptor: -1)
+        other.lane = 7
+        for _ in 0..<3 {
+            busy.append(other)
+            let order = (0..<2).compactMap { _ in busy.popFirst() }
+            #expect(order.contains { $0 === other })
+            for source in order where source !== other { busy.append(source) }
+        }
+        var left = 0
+        while busy.popFirst() != nil { left += 1 }
+        #expect(left == 1000)
+    }
+
+    @Test func `those of one address, or of one IPv6 network, share a lane, and not all with each other`() throws {
+        func lane(_ text: String) throws -> UInt8 { try #require(SocketAddress(parsing: text)).lane }
+        #expect(try lane("192.0.2.1:1") == lane("192.0.2.1:2"))
+        #expect(try lane("[2001:db8::1]:1") == lane("[2001:db8::2]:2"))
+        #expect(try Set((1...200).map { try lane("192.0.2.\($0):1") }).count > 50)
+    }
+
     @Test @Reactor func `an owner that leaves bytes for another turn gets them, and then the end`() async throws {
         let door = try Door(loop)
         defer { door.close() }

@@ -238,6 +238,34 @@ import Transport
         #expect(server.failure == .reset)
     }
 
+    @Test @Reactor func `an answer before a reset waits for a paused reader, and is followed by the failure`()
+        async throws
+    {
+        let door = try Door(loop)
+        defer { door.close() }
+        door.prepare = { _, probe in probe.consumes = false }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        client.write("request")
+        let (stream, _) = try await door.first()
+        try await eventually(loop) { stream.inbound.count == 7 }
+        client.pauseReading()
+        stream.write(pattern(30_000).span)
+        stream.flushNow()
+        client.write("never read")
+        client.flushNow()
+        stream.reset()
+        try await loop.sleep(for: .milliseconds(20))
+        client.write("not even sent")
+        try await loop.sleep(for: .milliseconds(20))
+        #expect(!probe.isClosed && client.outboundCount == 0)
+        client.resumeReading()
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.received == pattern(30_000))
+        #expect(probe.failure == .reset)
+    }
+
     @Test @Reactor func `a unix socket carries bytes`() async throws {
         let path = "/tmp/sallyport-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).sock"
         let door = try Door(loop, at: "unix:\(path)")

@@ -58,7 +58,10 @@ extension HTTP1Downstream {
             if !answerIsChunked { closesAfterAnswer = true }
         }
         // The rest of an upload that nobody reads would be taken for the next request.
-        if !body.isComplete, exchange.response.status >= 400 { closesAfterAnswer = true }
+        // A client that waits to be told to send it may never do.
+        if !body.isComplete, exchange.response.status >= 400 || exchange.request.expectsContinue {
+            closesAfterAnswer = true
+        }
         if worker.isDraining { closesAfterAnswer = true }
     }
 
@@ -132,7 +135,7 @@ extension HTTP1Downstream {
         switch state {
         case .exchanging, .relaying: exchange?.clientDrained()
         case .idle, .readingHead: process()
-        case .closing, .closed: break
+        case .discarding, .closing, .closed: break
         }
     }
 }

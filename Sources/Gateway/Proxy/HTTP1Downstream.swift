@@ -19,6 +19,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         case readingHead
         /// An exchange is under way and its request body is still owed or complete, see `body`.
         case exchanging
+        /// The answer is out and the rest of the request is thrown away. Can become: idle, closing, closed.
+        case discarding
         /// After a 101.
         case relaying
         /// The last answer goes out; nothing is read as a request any more.
@@ -38,6 +40,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     /// What the answer's head said about its own body.
     var answerIsChunked = false
     var closesAfterAnswer = false
+    /// How much of a body was thrown away after its answer.
+    var discarded = 0
     /// The client has closed its writing half: what came before that is still answered.
     private var inputEnded = false
     private var requests = 0
@@ -77,7 +81,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         repeat {
             work += cost
             guard work < Self.workPerTurn else { return stream.yieldTurn() }
-            cost = state == .exchanging ? 1 : Self.headWork
+            cost = state == .exchanging || state == .discarding ? 1 : Self.headWork
         } while step()
         if inputEnded { inputUsedUp() }
     }
@@ -92,6 +96,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
             return !stream.isCongested && !stream.inbound.isEmpty && readHead()
         case .exchanging:
             return wantsBody && !body.isComplete && !stream.inbound.isEmpty && readBodyBytes()
+        case .discarding:
+            return !stream.inbound.isEmpty && discardSome()
         case .relaying:
             guard wantsBody, !stream.inbound.isEmpty, let exchange else { return false }
             stream.inbound.withBytes { exchange.relayedFromClient($0) }
@@ -221,6 +227,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         case .exchanging:
             // Bytes that wait to be taken may still make the body whole.
             if wantsBody || stream.inbound.isEmpty { fail(.closedEarly) }
+        case .discarding:
+            if stream.inbound.isEmpty { beginClosing() }
         case .relaying:
             if stream.inbound.isEmpty { exchange?.relayEnded(by: .client) }
         case .closing, .closed:
@@ -249,6 +257,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         case .bodyTimedOut where state == .exchanging:
             worker.defences.note(.slowBody, client: facts.peerText)
             if let exchange { bodyViolated(.tooSlow, exchange) }
+        case .bodyTimedOut where state == .discarding:
+            beginClosing()
         case .idleTimedOut where state == .idle && stream.outboundCount > 0:
             // The last answer has not been read yet.
             armForWriting()
@@ -309,21 +319,18 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         exchange = nil
         wantsBody = false
         timer.cancel()
-        if closesAfterAnswer || !body.isComplete {
-            // The rest of an upload nobody wants is not read as a request.
-            state = .closing
-            stream.closeAfterFlush(bearing: body.isComplete ? nil : Self.mostBorne)
-            return
-        }
+        if closesAfterAnswer || isProcessing && !body.isComplete { return beginClosing() }
+        body.isComplete ? awaitRequest() : discardBody()
+    }
+
+    /// The next request may come.
+    func awaitRequest() {
         state = .idle
         stream.resumeReading()
         arm(times.keepAlive, .idleTimedOut)
         // A client that asks on without reading its answers waits until it has (`streamDrained`).
         if !stream.inbound.isEmpty { process() }
     }
-
-    /// As much of an upload that was answered early is thrown away, as long as that takes a moment only.
-    private static let mostBorne = HTTP2Settings().drain
 
     /// After a 101: what follows is not HTTP any more, and the connection ends with it.
     func becomeRelay() {

@@ -58,6 +58,16 @@ package enum SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// With whom a client of this address takes turns: all of one address, or of one /64.
+    ///
+    /// Hashes differ from process to process, so that nobody can choose the lane of another.
+    var lane: UInt8 {
+        guard case .ip(let address, _) = self else { return 0 }
+        var hasher = Hasher()
+        hasher.combine(address.family == .v4 ? address.low : address.high)
+        return UInt8(truncatingIfNeeded: hasher.finalize())
+    }
+
     var family: CInt {
         switch self {
         case .ip(let address, _): address.family == .v4 ? AF_INET : AF_INET6

@@ -3,12 +3,18 @@
 
 /// The sources that keep the loop busy, and TLS handshakes: they wait behind all others and share a part of each turn.
 ///
-/// Isolated to the Reactor; owned by the loop. Nothing is put off while nobody else has anything to do, and first come is first
-/// served: a source that has more to do than one slice goes to the end.
+/// Isolated to the Reactor; owned by the loop. Nothing is put off while nobody else has anything to do. Clients take turns by
+/// their addresses, so that a thousand connections of one hold up the handshake of another by one slice of work; among those of
+/// one address first come is first served, and a source that has more to do than one slice goes to the end.
 @Reactor
 struct BusySources: ~Copyable {
-    private var waiting: [EventSource] = []
-    private var first = 0
+    /// The sources that wait, by the lanes of their clients' addresses.
+    private var lanes = [WaitingLine<EventSource>](repeating: WaitingLine(), count: laneCount)
+    /// The lanes in which somebody waits, in the order of their turns.
+    private var turns = WaitingLine<UInt8>()
+
+    /// Addresses share lanes by chance: one attacker meets one in so many of the others.
+    static let laneCount = 64
 
     /// A turn longer than this is looked into, for who took the time.
     static let longTurn: UInt64 = 1_000_000
@@ -19,26 +25,20 @@ struct BusySources: ~Copyable {
     /// So much of that at once is nothing: a page's requests come together.
     private static let burst: UInt64 = 250_000
 
-    var isEmpty: Bool { first == waiting.count }
+    var isEmpty: Bool { turns.isEmpty }
 
-    /// Puts `source` behind those that wait; its readiness is kept for it.
+    /// Puts `source` behind those of its lane that wait; its readiness is kept for it.
     mutating func append(_ source: EventSource) {
         guard !source.isWaitingItsTurn else { return }
         source.isWaitingItsTurn = true
-        waiting.append(source)
+        let lane = Int(source.lane) % Self.laneCount
+        if lanes[lane].isEmpty { turns.append(UInt8(lane)) }
+        lanes[lane].append(source)
     }
 
     mutating func popFirst() -> EventSource? {
-        guard first < waiting.count else { return nil }
-        let source = waiting[first]
-        first &+= 1
-        if first == waiting.count {
-            waiting.removeAll(keepingCapacity: true)
-            first = 0
-        } else if first >= 256, first &* 2 >= waiting.count {
-            waiting.removeFirst(first)
-            first = 0
-        }
+        guard let lane = turns.popFirst(), let source = lanes[Int(lane)].popFirst() else { return nil }
+        if !lanes[Int(lane)].isEmpty { turns.append(lane) }
         source.isWaitingItsTurn = false
         return source
     }
@@ -54,5 +54,29 @@ struct BusySources: ~Copyable {
     @inline(__always)
     static func isBusy(_ source: EventSource, _ now: UInt64) -> Bool {
         source.chargedUntil > now &+ burst &* share
+    }
+}
+
+/// First come, first served, without moving those behind for each that leaves.
+struct WaitingLine<Element> {
+    private var waiting: [Element] = []
+    private var first = 0
+
+    var isEmpty: Bool { first == waiting.count }
+
+    mutating func append(_ element: Element) { waiting.append(element) }
+
+    mutating func popFirst() -> Element? {
+        guard first < waiting.count else { return nil }
+        let element = waiting[first]
+        first &+= 1
+        if first == waiting.count {
+            waiting.removeAll(keepingCapacity: true)
+            first = 0
+        } else if first >= 256, first &* 2 >= waiting.count {
+            waiting.removeFirst(first)
+            first = 0
+        }
+        return element
     }
 }

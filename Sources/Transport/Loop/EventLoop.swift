@@ -35,6 +35,7 @@ package final class EventLoop {
     private var graveyard: [EventSource] = []
     private var busy = BusySources()
     private var busyNanoseconds: UInt64 = 500_000
+    private var latestLane: UInt8 = 0
     /// Whether turns are long at present, so that it is measured who takes the time.
     private(set) var isMeasuring = false
     private var wallClock: UInt64 = 0
@@ -207,6 +208,12 @@ package final class EventLoop {
     /// Lets `source` go on when it is its turn again: by `ready` with nothing new, behind those that wait already.
     func continueLater(_ source: EventSource) {
         busy.append(source)
+    }
+
+    /// The lane of a stream that serves a client whom it does not know: all lanes in turn.
+    func nextLane() -> UInt8 {
+        latestLane &+= 1
+        return latestLane
     }
 
     /// Whether `source` has to wait behind those that take less of the loop.

@@ -33,6 +33,8 @@ package class EventSource {
     /// Whether it is among the busy sources that wait for their part of a turn, and with what.
     var isWaitingItsTurn = false
     var heldReadiness: Readiness = []
+    /// With whom it takes turns while it is busy: those of one client's address have one lane.
+    var lane: UInt8 = 0
     /// When the time that it took of the loop will have been spread out to a fair part of it.
     var chargedUntil: UInt64 = 0
 

@@ -129,9 +129,9 @@ extension ByteStream {
         }
     }
 
-    /// epoll reported an error: a paused stream would not meet it by reading.
+    /// epoll reported an error: a paused stream would not meet it by reading. A server's last words are waited for.
     func reportSocketError() {
-        guard isReadingPaused || inboundEnded || wantsClose else { return readAvailable() }
+        guard isReadingPaused && !isOutgoing || inboundEnded || wantsClose else { return readAvailable() }
         var code: CInt = 0
         var length = socklen_t(MemoryLayout<CInt>.size)
         unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)

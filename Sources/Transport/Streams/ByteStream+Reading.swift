@@ -92,6 +92,7 @@ extension ByteStream {
             }
         }
         if wantsClose, phase == .open, mayRead { discardInput() }
+        if let brokenBy, phase == .open, !isReadingPaused, !owesReceived, !owesEnd, !mayHaveInput { fail(brokenBy) }
     }
 
     func deliver() {
@@ -105,6 +106,7 @@ extension ByteStream {
         inboundEnded = true
         mayRead = false
         owner?.streamEnded(self)
+        if let brokenBy, phase == .open { fail(brokenBy) }
     }
 
     private func fillFromSocket() -> Filling {

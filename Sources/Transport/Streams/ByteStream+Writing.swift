@@ -35,7 +35,7 @@ extension ByteStream {
 
     /// To be called after bytes were appended to `outbound` directly.
     package func outboundAppended() {
-        guard phase != .closed, phase != .lingering else { return outbound.removeAll() }
+        guard phase != .closed, phase != .lingering, brokenBy == nil else { return outbound.removeAll() }
         loop.atEndOfTurn(self)
         guard outbound.count >= limits.earlyFlush else { return }
         if phase == .open, mayWrite { send() }
@@ -95,6 +95,17 @@ extension ByteStream {
         mayWrite = false
         if startFailure == nil { startFailure = failure }
         loop.atEndOfTurn(self)
+    }
+
+    /// Nothing can be sent any more. What a server said before that may be the answer to what it did not want to hear: it is
+    /// read to its end first, however slowly it is taken.
+    func sendingFailed(_ failure: StreamFailure) {
+        guard phase == .open, isOutgoing, !wantsClose, !inboundEnded else { return fail(failure) }
+        brokenBy = brokenBy ?? failure
+        outbound.removeAll()
+        wire.removeAll()
+        mayRead = true
+        goOnReading()
     }
 
     /// Sends `wire`, the bytes that are already as the peer will see them.

@@ -69,6 +69,10 @@ package final class ByteStream: EventSource {
     private var unsentAtArming = 0
     private var flushEnd = MonotonicInstant.distantFuture
     var startFailure: StreamFailure?
+    /// Why nothing can be sent any more, while what the peer said before that is still read.
+    var brokenBy: StreamFailure?
+    /// Whether we connected: the peer's last words are then the answer that somebody waits for.
+    private(set) var isOutgoing = false
     /// The owner was told of the end; only the socket lives on for a moment.
     var wasReported = false
     let timer: LoopTimer
@@ -113,6 +117,7 @@ package final class ByteStream: EventSource {
             security: tls.map { .server($0) } ?? .none,
             limits: limits
         )
+        lane = peer.lane
     }
 
     /// A stream that will connect to `address`; `serverName` is what the peer's certificate must be for.
@@ -130,6 +135,8 @@ package final class ByteStream: EventSource {
             security: tls.map { .client($0, serverName: serverName) } ?? .none,
             limits: limits
         )
+        lane = loop.nextLane()
+        isOutgoing = true
     }
 
     deinit {
@@ -168,7 +175,7 @@ package final class ByteStream: EventSource {
     override func ready(_ readiness: Readiness) {
         if !readiness.isDisjoint(with: [.readable, .peerEnded, .hungUp, .failed]) { mayRead = true }
         if !readiness.isDisjoint(with: [.peerEnded, .hungUp, .failed]) { sawPeerEnd = true }
-        let unblocked = !mayWrite && readiness.contains(.writable)
+        let unblocked = !mayWrite && brokenBy == nil && readiness.contains(.writable)
         if unblocked { mayWrite = true }
         switch phase {
         case .open:
@@ -186,13 +193,7 @@ package final class ByteStream: EventSource {
     override func turnEnded() {
         if let failure = startFailure {
             startFailure = nil
-            // A peer that answers early and closes makes our write fail before its answer was read.
-            if phase == .open, !isReadingPaused {
-                outbound.removeAll()
-                mayRead = true
-                goOnReading()
-            }
-            return fail(failure)
+            return sendingFailed(failure)
         }
         guard phase == .open else { return }
         flush()
