@@ -115,9 +115,10 @@ class Stand:
     # -- materials ---------------------------------------------------------------
     def build_tools(self):
         tls = ["-lssl", "-lcrypto"]
+        shared = (HERE / "src/serve.h").stat().st_mtime
         for name, flags in (("loadgen", tls), ("relay", tls), ("origin", []), ("logsink", []), ("mallocs.so", ["-shared", "-fPIC"])):
             source, made = HERE / "src" / (name.split(".")[0] + ".c"), self.file(name)
-            if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+            if not made.exists() or made.stat().st_mtime < max(shared, source.stat().st_mtime):
                 run("cc", "-O2", "-o", made, source, *flags)
 
     def make_materials(self):

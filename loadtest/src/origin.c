@@ -7,21 +7,13 @@
 // a request with a body is read to its end and answered 200 with 2 bytes;
 // one to /v1/auth/ as a sign-in service answers.
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "serve.h"
 
 enum { HEAD, LENGTH, CSIZE, CDATA, CCRLF, TRAILER };
 typedef struct { int fd, state, head_len, line_len, has_body, close_after; long left; const char *out; size_t out_len; char line[32]; char head[16384]; } conn;
-static int ep;
 static char *resp[5]; static size_t resp_len[5];
 static void make(int i, size_t n) {
     char h[256];
@@ -30,15 +22,14 @@ static void make(int i, size_t n) {
     for (size_t j = 0; j < n; j++) resp[i][k + j] = 'a' + j % 26;
     resp_len[i] = k + n;
 }
-static void set(conn *c, int ev) { struct epoll_event e = { .events = ev, .data.ptr = c }; epoll_ctl(ep, EPOLL_CTL_MOD, c->fd, &e); }
 static void drop(conn *c) { close(c->fd); free(c); }
 static int flush_out(conn *c, int armed) {  // 1 done, 0 pending, -1 dropped
     while (c->out_len) {
         ssize_t r = send(c->fd, c->out, c->out_len, MSG_NOSIGNAL);
-        if (r < 0) { if (errno == EAGAIN) { if (!armed) set(c, EPOLLOUT); return 0; } drop(c); return -1; }
+        if (r < 0) { if (errno == EAGAIN) { if (!armed) rewatch(c->fd, EPOLLOUT, c); return 0; } drop(c); return -1; }
         c->out += r; c->out_len -= r;
     }
-    if (armed) set(c, EPOLLIN);
+    if (armed) rewatch(c->fd, EPOLLIN, c);
     if (c->close_after) { drop(c); return -1; }
     return 1;
 }
@@ -81,35 +72,23 @@ static void feed(conn *c, char *p, long n) {
         case TRAILER: { char ch = *p++; n--; if (ch == '\n') { if (c->line_len <= 1) { if (respond(c) < 0) return; } else c->line_len = 0; } else c->line_len++; break; }
     }
 }
+static void accepted(int fd) {
+    conn *c = calloc(1, sizeof *c);
+    c->fd = fd;
+    watch(fd, EPOLLIN, c);
+}
+static void ready(void *data, int ev) {
+    conn *c = data;
+    (void)ev;
+    if (c->out_len) { flush_out(c, 1); return; }
+    ssize_t r = recv(c->fd, buf, sizeof buf, 0);
+    if (r > 0) feed(c, buf, r);
+    else if (r == 0 || errno != EAGAIN) drop(c);
+}
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) return 2;
     make(0, 1024); make(1, 65536); make(2, 1 << 20); make(3, 2);
     static const char signed_in[] = "{\"message\":\"OK\",\"data\":{\"user\":{\"id\":17},\"token\":\"sess_0123456789abcdefghijklmnopqrstuv\"}}";
     make(4, sizeof signed_in - 1); memcpy(resp[4] + resp_len[4] - (sizeof signed_in - 1), signed_in, sizeof signed_in - 1);
-    int l = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
-    setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    if (bind(l, (void *)&a, sizeof a) || listen(l, argc > 2 ? atoi(argv[2]) : 4096)) { perror("bind"); return 1; }
-    ep = epoll_create1(0);
-    struct epoll_event e = { .events = EPOLLIN, .data.ptr = 0 }, ev[256];
-    epoll_ctl(ep, EPOLL_CTL_ADD, l, &e);
-    for (;;) {
-        int n = epoll_wait(ep, ev, 256, -1);
-        for (int i = 0; i < n; i++) {
-            conn *c = ev[i].data.ptr;
-            if (!c) {
-                int fd;
-                while ((fd = accept4(l, 0, 0, SOCK_NONBLOCK)) >= 0) {
-                    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-                    c = calloc(1, sizeof *c); c->fd = fd;
-                    e.data.ptr = c; epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
-                }
-                continue;
-            }
-            if (c->out_len) { flush_out(c, 1); continue; }
-            ssize_t r = recv(c->fd, buf, sizeof buf, 0);
-            if (r > 0) feed(c, buf, r);
-            else if (r == 0 || errno != EAGAIN) drop(c);
-        }
-    }
+    return serve(atoi(argv[1]), argc > 2 ? atoi(argv[2]) : 4096, accepted, ready, 0);
 }

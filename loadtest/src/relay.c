@@ -5,27 +5,22 @@
 // copies bytes to one cleartext upstream connection per client. No HTTP parsing,
 // no policy.   relay PORT UPSTREAM_PORT CERT KEY
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "serve.h"
+
 struct pair;
 typedef struct { struct pair *p; int up, ev; } side;
 typedef struct pair { int cfd, ufd, ok, dead; SSL *ssl; side c, u; char *cb, *ub; size_t cn, co, un, uo; struct pair *next; } pair;  // cb: toward client, ub: toward upstream
-static int ep, uport;
+static int uport;
+static SSL_CTX *ctx;
 static char buf[65536];
 static pair *graveyard;
-static void mod(side *s, int ev) { if (s->ev == ev) return; s->ev = ev; struct epoll_event e = { .events = ev, .data.ptr = s }; epoll_ctl(ep, EPOLL_CTL_MOD, s->up ? s->p->ufd : s->p->cfd, &e); }
-static void add(side *s, int fd, int ev) { s->ev = ev; struct epoll_event e = { .events = ev, .data.ptr = s }; epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e); }
+static void mod(side *s, int ev) { if (s->ev != ev) rewatch(s->up ? s->p->ufd : s->p->cfd, s->ev = ev, s); }
+static void add(side *s, int fd, int ev) { watch(fd, s->ev = ev, s); }
 static void kill_pair(pair *p) { if (p->dead) return; p->dead = 1; if (p->ok) SSL_shutdown(p->ssl); SSL_free(p->ssl); ERR_clear_error(); close(p->cfd); if (p->ufd >= 0) close(p->ufd); p->next = graveyard; graveyard = p; }
 static void stash(char **b, size_t *n, size_t *o, const char *d, size_t k) { *b = malloc(k); memcpy(*b, d, k); *n = k; *o = 0; }
 static int ssl_err(pair *p, int r) { int e = SSL_get_error(p->ssl, r); return e == SSL_ERROR_WANT_READ || e == SSL_ERROR_WANT_WRITE ? 0 : -1; }
@@ -45,10 +40,10 @@ static void client(pair *p, int ev) {
         if (r != 1) { if (ssl_err(p, r) < 0) kill_pair(p); return; }
         p->ok = 1;
         p->ufd = socket(AF_INET, SOCK_STREAM, 0);
-        struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(uport), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in a = loopback(uport);
         if (connect(p->ufd, (void *)&a, sizeof a)) { kill_pair(p); return; }
         fcntl(p->ufd, F_SETFL, O_NONBLOCK);
-        int one = 1; setsockopt(p->ufd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        no_delay(p->ufd);
         add(&p->u, p->ufd, EPOLLIN);
         if (!SSL_pending(p->ssl) && !SSL_has_pending(p->ssl)) return;
     }
@@ -76,11 +71,24 @@ static void upstream(pair *p, int ev) {
     ssize_t r = recv(p->ufd, buf, sizeof buf, 0);
     if (r > 0) to_client(p, buf, r); else if (r == 0 || errno != EAGAIN) kill_pair(p);
 }
+static void accepted(int fd) {
+    pair *p = calloc(1, sizeof *p);
+    p->cfd = fd; p->ufd = -1; p->c.p = p->u.p = p; p->u.up = 1;
+    p->ssl = SSL_new(ctx); SSL_set_fd(p->ssl, fd); SSL_set_accept_state(p->ssl);
+    add(&p->c, fd, EPOLLIN);
+}
+static void ready(void *data, int ev) {
+    side *s = data;
+    if (s->p->dead) return;
+    if (s->up) upstream(s->p, ev); else client(s->p, ev);
+}
+static void bury(void) {
+    while (graveyard) { pair *p = graveyard; graveyard = p->next; free(p->cb); free(p->ub); free(p); }
+}
 int main(int argc, char **argv) {
     if (argc < 5) return 2;
-    signal(SIGPIPE, SIG_IGN);
     uport = atoi(argv[2]);
-    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
+    ctx = SSL_CTX_new(TLS_server_method());
     SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION);
     SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
@@ -89,30 +97,5 @@ int main(int argc, char **argv) {
     static const unsigned char sid[] = "relay"; SSL_CTX_set_session_id_context(ctx, sid, 5);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     if (SSL_CTX_use_certificate_chain_file(ctx, argv[3]) != 1 || SSL_CTX_use_PrivateKey_file(ctx, argv[4], SSL_FILETYPE_PEM) != 1) { ERR_print_errors_fp(stderr); return 1; }
-    int l = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
-    setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[1])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    if (bind(l, (void *)&a, sizeof a) || listen(l, 4096)) { perror("bind"); return 1; }
-    ep = epoll_create1(0);
-    struct epoll_event e = { .events = EPOLLIN, .data.ptr = 0 }, ev[256];
-    epoll_ctl(ep, EPOLL_CTL_ADD, l, &e);
-    for (;;) {
-        int n = epoll_wait(ep, ev, 256, -1);
-        for (int i = 0; i < n; i++) {
-            side *s = ev[i].data.ptr;
-            if (!s) {
-                int fd;
-                while ((fd = accept4(l, 0, 0, SOCK_NONBLOCK)) >= 0) {
-                    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-                    pair *p = calloc(1, sizeof *p); p->cfd = fd; p->ufd = -1; p->c.p = p->u.p = p; p->u.up = 1;
-                    p->ssl = SSL_new(ctx); SSL_set_fd(p->ssl, fd); SSL_set_accept_state(p->ssl);
-                    add(&p->c, fd, EPOLLIN);
-                }
-                continue;
-            }
-            if (s->p->dead) continue;
-            if (s->up) upstream(s->p, ev[i].events); else client(s->p, ev[i].events);
-        }
-        while (graveyard) { pair *p = graveyard; graveyard = p->next; free(p->cb); free(p->ub); free(p); }
-    }
+    return serve(atoi(argv[1]), 4096, accepted, ready, bury);
 }
