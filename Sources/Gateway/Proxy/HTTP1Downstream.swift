@@ -43,13 +43,13 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     /// How much of a body was thrown away after its answer.
     var discarded = 0
     /// The client has closed its writing half: what came before that is still answered.
-    private var inputEnded = false
-    private var requests = 0
-    private var isProcessing = false
-    private(set) var timeout = ClientFailure.idleTimedOut
-    private var unsentAtArming = 0
-    private var reading = ProgressBudget()
-    private var writing = ProgressBudget()
+    var inputEnded = false
+    var requests = 0
+    var isProcessing = false
+    var timeout = ClientFailure.idleTimedOut
+    var unsentAtArming = 0
+    var reading = ProgressBudget()
+    var writing = ProgressBudget()
     let timer: LoopTimer
 
     init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
@@ -190,7 +190,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     // MARK: Faults of the client
 
     /// A malformed head: answered with its status, and the connection ends (RFC 9112 9.6).
-    private func refuse(_ violation: HTTPViolation, _ exchange: Exchange) {
+    func refuse(_ violation: HTTPViolation, _ exchange: Exchange) {
         state = .exchanging
         closesAfterAnswer = true
         timer.cancel()
@@ -199,7 +199,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     }
 
     /// A malformed body: the upstream must not take what it has for the whole.
-    private func bodyViolated(_ violation: HTTPViolation, _ exchange: Exchange) {
+    func bodyViolated(_ violation: HTTPViolation, _ exchange: Exchange) {
         closesAfterAnswer = true
         exchange.requestBodyFailed(violation)
     }
@@ -241,129 +241,11 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         fail(.closedEarly)
     }
 
-    private func fail(_ failure: ClientFailure) {
+    func fail(_ failure: ClientFailure) {
         guard state != .closed else { return }
         let exchange = exchange
         self.exchange = nil
         close()
         exchange?.clientGone(failure)
-    }
-
-    private func timerFired() {
-        switch timeout {
-        case .headTimedOut where state == .readingHead:
-            worker.defences.note(.slowHead, client: facts.peerText)
-            if let exchange { refuse(.tooSlow, exchange) }
-        case .bodyTimedOut where state == .exchanging:
-            worker.defences.note(.slowBody, client: facts.peerText)
-            if let exchange { bodyViolated(.tooSlow, exchange) }
-        case .bodyTimedOut where state == .discarding:
-            beginClosing()
-        case .idleTimedOut where state == .idle && stream.outboundCount > 0:
-            // The last answer has not been read yet.
-            armForWriting()
-        case .idleTimedOut where state == .idle && requests == 0:
-            worker.defences.note(.silentConnection, client: facts.peerText)
-            fail(timeout)
-        case .writeTimedOut:
-            writeTimedOut()
-        case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut:
-            fail(timeout)
-        }
-    }
-
-    func arm(_ delay: Duration, _ failure: ClientFailure) {
-        timeout = failure
-        timer.arm(after: delay)
-    }
-
-    /// Bytes of the body are due; those that came give it more time.
-    private func armForBody(progressed bytes: Int) {
-        timeout = .bodyTimedOut
-        let now = worker.loop.now
-        timer.arm(at: bytes > 0 ? reading.progressed(bytes, at: now, times) : reading.wait(from: now, times))
-    }
-
-    /// The client has to take something of what waits for it.
-    func armForWriting() {
-        unsentAtArming = stream.outboundCount
-        timeout = .writeTimedOut
-        timer.arm(at: writing.wait(from: worker.loop.now, times))
-    }
-
-    private func writeTimedOut() {
-        let taken = unsentAtArming - stream.outboundCount
-        if taken > 0 {
-            let now = worker.loop.now
-            if writing.progressed(taken, at: now, times) > now { return armForWriting() }
-        }
-        if state == .idle, stream.outboundCount == 0 { return fail(.idleTimedOut) }
-        worker.defences.note(.slowReader, client: facts.peerText)
-        stream.reset()
-        fail(.writeTimedOut)
-    }
-
-    /// The client has taken most of what waited for it.
-    func writingEased() {
-        guard timeout == .writeTimedOut else { return }
-        timer.cancel()
-        _ = writing.progressed(unsentAtArming - stream.outboundCount, at: worker.loop.now, times)
-        writing.pause(at: worker.loop.now)
-        if state == .exchanging, wantsBody, !body.isComplete { armForBody(progressed: 0) }
-    }
-
-    // MARK: Ending
-
-    /// The answer has been written; the next request may be read, or the connection ends.
-    func answerWritten() {
-        exchange = nil
-        wantsBody = false
-        timer.cancel()
-        if closesAfterAnswer || isProcessing && !body.isComplete { return beginClosing() }
-        body.isComplete ? awaitRequest() : discardBody()
-    }
-
-    /// The next request may come.
-    func awaitRequest() {
-        state = .idle
-        stream.resumeReading()
-        arm(times.keepAlive, .idleTimedOut)
-        // A client that asks on without reading its answers waits until it has (`streamDrained`).
-        if !stream.inbound.isEmpty { process() }
-    }
-
-    /// After a 101: what follows is not HTTP any more, and the connection ends with it.
-    func becomeRelay() {
-        state = .relaying
-        closesAfterAnswer = true
-        timer.cancel()
-        readBody()
-    }
-
-    /// The relay is over: what waits goes out, then the connection ends.
-    func closeAfterRelay() {
-        exchange = nil
-        state = .closing
-        stream.closeAfterFlush()
-    }
-
-    /// Draining: an idle connection ends now, a busy one after its answer.
-    func drain() {
-        if state == .idle, stream.inbound.isEmpty { close() } else { closesAfterAnswer = true }
-    }
-
-    /// Closes a connection that waits for a request and owes nothing; false where it does not.
-    func closeIfIdle() -> Bool {
-        guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0 else { return false }
-        close()
-        return true
-    }
-
-    func close() {
-        guard state != .closed else { return }
-        state = .closed
-        timer.cancel()
-        stream.close()
-        worker.connectionClosed(self)
     }
 }

@@ -28,16 +28,16 @@ package final class EventLoop {
 
     private let epoll: CInt
     // Only the loop's thread uses it; `deinit` runs when nothing else can.
-    private nonisolated(unsafe) let events: UnsafeMutablePointer<epoll_event>
+    nonisolated(unsafe) let events: UnsafeMutablePointer<epoll_event>
     private var isStopping = false
     private var enlisted: [EventSource] = []
     private var flushing: [EventSource] = []
     private var graveyard: [EventSource] = []
-    private var busy = BusySources()
-    private var busyNanoseconds: UInt64 = 500_000
-    private var latestLane: UInt8 = 0
+    var busy = BusySources()
+    var busyNanoseconds: UInt64 = 500_000
+    var latestLane: UInt8 = 0
     /// Whether turns are long at present, so that it is measured who takes the time.
-    private(set) var isMeasuring = false
+    var isMeasuring = false
     private var wallClock: UInt64 = 0
     /// Connections that gave their buffers back since the heap was last trimmed.
     private var releases = 0
@@ -188,7 +188,7 @@ package final class EventLoop {
     }
 
     @inline(__always)
-    private func dispatch(_ event: epoll_event) {
+    func dispatch(_ event: epoll_event) {
         guard let pointer = unsafe event.data.ptr else { return executor.wakeUpArrived() }
         let readiness = Readiness(rawValue: unsafe event.events)
         unsafe Unmanaged<EventSource>.fromOpaque(pointer)._withUnsafeGuaranteedRef { source in
@@ -201,68 +201,6 @@ package final class EventLoop {
                 source.ready(readiness)
             }
         }
-    }
-
-    // MARK: Fairness
-
-    /// Lets `source` go on when it is its turn again: by `ready` with nothing new, behind those that wait already.
-    func continueLater(_ source: EventSource) {
-        busy.append(source)
-    }
-
-    /// The lane of a stream that serves a client whom it does not know: all lanes in turn.
-    func nextLane() -> UInt8 {
-        latestLane &+= 1
-        return latestLane
-    }
-
-    /// Whether `source` has to wait behind those that take less of the loop.
-    func waitsItsTurn(_ source: EventSource) -> Bool {
-        source.isHeavy || source.isWaitingItsTurn || BusySources.isBusy(source, now.nanoseconds)
-    }
-
-    private func dispatchMeasuring(_ count: CInt) {
-        var before = now
-        var index = 0
-        while index < count {
-            let pointer = unsafe events[index].data.ptr
-            unsafe dispatch(events[index])
-            let after = MonotonicInstant.readClock()
-            if let pointer = unsafe pointer {
-                unsafe Unmanaged<EventSource>.fromOpaque(pointer)._withUnsafeGuaranteedRef { charge($0, before, after) }
-            }
-            before = after
-            index &+= 1
-        }
-        noteLength(of: before)
-    }
-
-    private func noteLength(of end: MonotonicInstant) {
-        isMeasuring = !busy.isEmpty || end.nanoseconds &- now.nanoseconds > BusySources.longTurn
-    }
-
-    private func charge(_ source: EventSource, _ before: MonotonicInstant, _ after: MonotonicInstant) {
-        guard BusySources.charge(source, after.nanoseconds &- before.nanoseconds, now: now.nanoseconds) else { return }
-        if let stream = source as? ByteStream { onBusy?(stream) }
-    }
-
-    /// Busy sources do a slice of work each: for as long as the others took, or their own share where that is more.
-    private func runBusy() {
-        let began = MonotonicInstant.readClock()
-        let end = began.nanoseconds &+ max(busyNanoseconds, began.nanoseconds &- now.nanoseconds)
-        var before = began
-        repeat {
-            guard let source = busy.popFirst() else { break }
-            let readiness = source.heldReadiness
-            source.heldReadiness = []
-            // A handshake is no sign of more to come.
-            let isCharged = !source.isHeavy
-            if source.isRegistered { source.ready(readiness) }
-            let after = MonotonicInstant.readClock()
-            if isCharged { charge(source, before, after) }
-            before = after
-        } while before.nanoseconds < end
-        isMeasuring = isMeasuring || !busy.isEmpty
     }
 
     /// What is enlisted during the flush waits for the next turn, so that no stream can hold the loop.

@@ -1,0 +1,70 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import HTTP
+import Transport
+
+extension HTTP1Downstream {
+    func timerFired() {
+        switch timeout {
+        case .headTimedOut where state == .readingHead:
+            worker.defences.note(.slowHead, client: facts.peerText)
+            if let exchange { refuse(.tooSlow, exchange) }
+        case .bodyTimedOut where state == .exchanging:
+            worker.defences.note(.slowBody, client: facts.peerText)
+            if let exchange { bodyViolated(.tooSlow, exchange) }
+        case .bodyTimedOut where state == .discarding:
+            beginClosing()
+        case .idleTimedOut where state == .idle && stream.outboundCount > 0:
+            // The last answer has not been read yet.
+            armForWriting()
+        case .idleTimedOut where state == .idle && requests == 0:
+            worker.defences.note(.silentConnection, client: facts.peerText)
+            fail(timeout)
+        case .writeTimedOut:
+            writeTimedOut()
+        case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut:
+            fail(timeout)
+        }
+    }
+
+    func arm(_ delay: Duration, _ failure: ClientFailure) {
+        timeout = failure
+        timer.arm(after: delay)
+    }
+
+    /// Bytes of the body are due; those that came give it more time.
+    func armForBody(progressed bytes: Int) {
+        timeout = .bodyTimedOut
+        let now = worker.loop.now
+        timer.arm(at: bytes > 0 ? reading.progressed(bytes, at: now, times) : reading.wait(from: now, times))
+    }
+
+    /// The client has to take something of what waits for it.
+    func armForWriting() {
+        unsentAtArming = stream.outboundCount
+        timeout = .writeTimedOut
+        timer.arm(at: writing.wait(from: worker.loop.now, times))
+    }
+
+    private func writeTimedOut() {
+        let taken = unsentAtArming - stream.outboundCount
+        if taken > 0 {
+            let now = worker.loop.now
+            if writing.progressed(taken, at: now, times) > now { return armForWriting() }
+        }
+        if state == .idle, stream.outboundCount == 0 { return fail(.idleTimedOut) }
+        worker.defences.note(.slowReader, client: facts.peerText)
+        stream.reset()
+        fail(.writeTimedOut)
+    }
+
+    /// The client has taken most of what waited for it.
+    func writingEased() {
+        guard timeout == .writeTimedOut else { return }
+        timer.cancel()
+        _ = writing.progressed(unsentAtArming - stream.outboundCount, at: worker.loop.now, times)
+        writing.pause(at: worker.loop.now)
+        if state == .exchanging, wantsBody, !body.isComplete { armForBody(progressed: 0) }
+    }
+}

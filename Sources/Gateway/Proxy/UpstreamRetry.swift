@@ -1,0 +1,32 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import HTTP
+import Transport
+
+/// How often a request is tried.
+enum UpstreamRetry {
+    /// Connections tried before the client hears of it; nothing was sent on any of them.
+    static let connectAttempts = 3
+    /// A request that was sent is sent at most once more (B57, B58), unless the upstream says it did nothing about it.
+    static let requestAttempts = 1
+
+    /// Why a request that failed could be sent again.
+    enum Ground {
+        case never
+        /// The connection was closed silently, as idle ones are: what changes nothing may be sent again.
+        case ifSafe
+        /// The upstream says that it did nothing about the request (RFC 9113 8.7).
+        case notProcessed
+    }
+
+    /// Whether sending the request twice changes nothing: a safe method, or PUT and DELETE without a body.
+    @Reactor
+    static func isSafe(_ exchange: Exchange) -> Bool {
+        guard !exchange.request.framing.hasBody else { return false }
+        switch exchange.request.method {
+        case .get, .head, .options, .put, .delete: return true
+        case .post, .patch, .trace, .connect, .other: return false
+        }
+    }
+}
