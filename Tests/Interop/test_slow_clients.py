@@ -68,6 +68,17 @@ def test_a_reader_that_stops_is_cut(stand):
         assert total < 100000000
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_an_upstream_that_waits_for_a_slow_reader_is_not_blamed(make, backend, tls):
+    one = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)], "timeouts": {"idle": "1s"}}}, workers=1)
+    with one.wire(tls=tls) as client:
+        client.request(target="/bytes?n=20000000")
+        assert client.head().status == 200
+        time.sleep(2.5)
+        assert len(client.exactly(20000000)) == 20000000
+    assert one.metrics().get('sallyport_upstream_failures_total{upstream="api"}', 0) == 0
+
+
 def test_an_idle_kept_connection_is_closed(stand):
     with stand.wire(tls=True) as client:
         assert client.exchange(target="/x").status == 200

@@ -46,7 +46,7 @@ extension UpstreamConnection {
         case .relaying:
             stream.inbound.withBytes { exchange.responseBodyArrived($0) }
             if state != .closed { stream.consume(stream.inbound.count) }
-            armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
+            armForBody(exchange)
             return false
         case .connecting, .idle, .closed:
             return false
@@ -60,7 +60,7 @@ extension UpstreamConnection {
             state = .relaying
             keepsAlive = false
             exchange.responseHeadArrived()
-            return armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
+            return armForBody(exchange)
         }
         if status < 200 {
             interims += 1
@@ -75,7 +75,7 @@ extension UpstreamConnection {
         exchange.responseHeadArrived()
         guard state == .readingBody else { return }
         if body.isComplete { return answerEnded() }
-        armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
+        armForBody(exchange)
     }
 
     private func readBody(_ stream: ByteStream, _ exchange: Exchange) throws(HTTPViolation) -> Bool {
@@ -90,7 +90,7 @@ extension UpstreamConnection {
             answerEnded()
             return false
         }
-        armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
+        armForBody(exchange)
         return step.consumed > 0
     }
 

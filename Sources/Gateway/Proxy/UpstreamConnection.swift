@@ -39,6 +39,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     var keepsAlive = true
     /// The interim answers to the request under way.
     var interims = 0
+    /// Whether the client is waited for, which has too much of the answer.
+    private var isPaused = false
     private var timeout = UpstreamFailure.connectTimedOut
     let timer: LoopTimer
 
@@ -103,6 +105,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         answerBegan = false
         keepsAlive = true
         interims = 0
+        isPaused = false
         UpstreamRequest.write(exchange, endpointAuthority: endpoint.authority, to: &stream.outbound)
         stream.outboundAppended()
         armTimer(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange)
@@ -145,9 +148,18 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         exchange?.upstreamDrained()
     }
 
-    func pauseReading() { stream?.pauseReading() }
+    func pauseReading() {
+        isPaused = true
+        stream?.pauseReading()
+        if state == .readingBody || state == .relaying, let exchange { armForBody(exchange) }
+    }
 
-    func resumeReading() { stream?.resumeReading() }
+    func resumeReading() {
+        guard isPaused else { return }
+        isPaused = false
+        stream?.resumeReading()
+        if state == .readingBody || state == .relaying, let exchange { armForBody(exchange) }
+    }
 
     // MARK: Letting go
 
@@ -234,6 +246,13 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
 
     private func timerFired() {
         closed(timeout)
+    }
+
+    /// More of the answer is due, unless its client is waited for, which has a deadline of its own.
+    func armForBody(_ exchange: Exchange) {
+        guard isPaused else { return armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange) }
+        timeout = .totalTimedOut
+        timer.arm(at: exchange.facts.deadline ?? .distantFuture)
     }
 
     /// Arms for `delay`, but never beyond the exchange's total time.
