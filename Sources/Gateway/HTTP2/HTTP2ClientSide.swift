@@ -14,26 +14,23 @@ final class HTTP2ClientSide: ClientSide {
     private(set) var connection: HTTP2Downstream?
     private(set) var stream: HTTP2Stream?
     /// The request under way; nil once it is answered or given up.
-    private(set) var exchange: Exchange?
+    var exchange: Exchange?
     /// The place among the connection's sides.
     var index = 0
     /// Whether the exchange takes body bytes now.
-    private var wantsBody = false
+    var wantsBody = false
     private var isDelivering = false
     /// Whether the answer has begun: both sides may then talk as they like, and silence is the upstream's to end.
-    private var isAnswering = false
+    var isAnswering = false
     /// Whether the exchange has been told of the end of the request.
     private var bodyIsTold = false
     private var reading = ProgressBudget()
     private var writing = ProgressBudget()
     /// When the client must have sent more of the body, or taken more of the answer.
-    private var readLimit = MonotonicInstant.distantFuture
+    var readLimit = MonotonicInstant.distantFuture
     private var writeLimit = MonotonicInstant.distantFuture
     /// What the client had taken when `writeLimit` was looked at.
     private var sentAtLimit = 0
-
-    /// Above this many bytes that the client's windows hold back, the exchange stops reading from the upstream.
-    private static let outboundHighWater = 128 << 10
 
     init() {}
 
@@ -118,124 +115,6 @@ final class HTTP2ClientSide: ClientSide {
         bodyIsTold = true
         readLimit = .distantFuture
         exchange.requestBodyEnded(trailers: stream.trailers)
-    }
-
-    // MARK: The answer
-
-    var isCongested: Bool {
-        guard let stream, let connection else { return false }
-        let isCrowded = connection.session.isOutboundCrowded || connection.worker.loop.isMemoryShort
-        return stream.outboundCount > (isCrowded ? HTTP2Stream.crowdedWater : Self.outboundHighWater)
-    }
-
-    func sendContinue() {
-        guard let stream, let connection else { return }
-        let none = FieldTable()
-        connection.session.respondInterim(stream, status: 100, fields: none, skipping: [])
-        connection.outputAppended()
-    }
-
-    func sendInterim(_ exchange: Exchange) {
-        guard let stream, let connection else { return }
-        connection.session.respondInterim(
-            stream,
-            status: exchange.response.status,
-            fields: exchange.response.fields,
-            skipping: exchange.response.fieldsNotRelayed
-        )
-        connection.outputAppended()
-    }
-
-    func sendHead(_ exchange: Exchange) {
-        guard let stream, let connection else { return }
-        isAnswering = true
-        readLimit = .distantFuture
-        exchange.dropAnswerFields()
-        connection.lines.removeAll()
-        exchange.appendAnswerFields(to: &connection.lines)
-        connection.lines.withBytes { lines in
-            connection.session.respond(
-                stream,
-                status: exchange.response.status,
-                fields: exchange.response.fields,
-                skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
-                adding: lines,
-                hasBody: exchange.response.framing.hasBody
-            )
-        }
-        connection.outputAppended()
-    }
-
-    func sendBody(_ bytes: Span<UInt8>) {
-        guard let stream, let connection else { return }
-        connection.session.write(bytes, to: stream)
-        connection.outputAppended()
-    }
-
-    func sendEnd(_ exchange: Exchange, trailers: borrowing FieldTable) {
-        guard let stream, let connection else { return }
-        let withheld = KnownFieldSet.neverForwarded.union(exchange.withheldAnswerFields)
-        connection.session.end(stream, trailers: trailers, skipping: withheld)
-        answered()
-    }
-
-    func sendLocal(_ answer: LocalAnswer, for exchange: Exchange) {
-        guard let stream, let connection else { return }
-        let hasBody = !answer.body.isEmpty && exchange.request.method != .head
-        let worker = connection.worker
-        connection.lines.removeAll()
-        HeadWriter.appendField(
-            "Date",
-            worker.date.bytes(at: worker.loop.wallClockMilliseconds).span,
-            to: &connection.lines
-        )
-        for field in answer.fields {
-            connection.lines.append(utf8: field.name)
-            connection.lines.append(": ")
-            connection.lines.append(utf8: field.value)
-            connection.lines.append("\r\n")
-        }
-        if answer.status != 204 { HeadWriter.appendField("Content-Length", answer.body.count, to: &connection.lines) }
-        let none = FieldTable()
-        connection.lines.withBytes { lines in
-            connection.session.respond(
-                stream,
-                status: answer.status,
-                fields: none,
-                skipping: [],
-                adding: lines,
-                hasBody: hasBody
-            )
-        }
-        if hasBody {
-            connection.session.write(answer.body.span, to: stream)
-            connection.session.end(stream)
-        }
-        answered()
-    }
-
-    /// The rest of an upload that nobody wants is let run out for a while, then the stream is ended (RFC 9113 8.1).
-    private func answered() {
-        exchange = nil
-        wantsBody = false
-        guard let stream, let connection else { return }
-        connection.session.ignoreInbound(of: stream)
-        connection.outputAppended()
-    }
-
-    func sendRelayed(_ bytes: Span<UInt8>) {
-        // No request of HTTP/2 asks for a switch of protocols, so no upstream may answer with one.
-        abort()
-    }
-
-    func endRelay() { abort() }
-
-    func abort() {
-        exchange = nil
-        wantsBody = false
-        guard let stream, let connection else { return }
-        connection.session.reset(stream, .internalError)
-        connection.outputAppended()
     }
 
     // MARK: Time

@@ -35,14 +35,14 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
     let session: HTTP2Session
     /// What was announced when the connection began.
     let settings: HTTP2Settings
-    private(set) var state = State.open
+    var state = State.open
     var draining = Draining.no
     /// The requests under way and those whose streams have not ended.
     var sides: [HTTP2ClientSide] = []
     /// Fields of ours on their way into a head.
     var lines = ByteBuffer()
     /// The client has closed its writing half.
-    private(set) var inputEnded = false
+    var inputEnded = false
     private var requests = 0
     private var isEnlisted = false
 
@@ -56,7 +56,7 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
     var unsentSince: MonotonicInstant
 
     /// Frames are gathered up to here before they are encrypted: four full records.
-    private static let gatherSize = 64 << 10
+    static let gatherSize = 64 << 10
     /// So much of what the client asks for is looked at before others get their turn: 16 requests.
     private static let workPerTurn = 1024
     /// Nobody else waits longer than this many gatherings.
@@ -188,7 +188,7 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
         if sides.isEmpty { idleSince = worker.loop.now }
     }
 
-    private func remove(_ side: HTTP2ClientSide) {
+    func remove(_ side: HTTP2ClientSide) {
         let last = sides.removeLast()
         if last !== side {
             sides[side.index] = last
@@ -196,63 +196,5 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
         }
         worker.metrics.wire.http2Streams.add(-1)
         worker.http2.give(side)
-    }
-
-    // MARK: Ending
-
-    /// A client may close its writing half with its requests, even in one packet: those that came whole are answered as
-    /// far as its windows reach.
-    func streamEnded(_ stream: ByteStream) {
-        guard state == .open else { return }
-        inputEnded = true
-        for side in sides { side.inputEnded() }
-        // Nobody answers it, but the reset of a client that is gone altogether ends what would be done for nobody.
-        if !sides.isEmpty { session.ping() }
-        outputAppended()
-    }
-
-    func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
-        if failure == .flushDeadlinePassed { worker.defences.note(.slowReader, client: facts.peerText) }
-        close(.closedEarly)
-    }
-
-    /// The client broke the protocol or did too much: it is told why and cut off.
-    func end(_ failure: HTTP2Failure) {
-        guard state == .open else { return }
-        switch failure {
-        case .flood(let flood): worker.flooded(flood, by: facts)
-        case .broken: worker.defences.note(.http2Protocol, client: facts.peerText)
-        }
-        finish()
-    }
-
-    /// What is left to say goes out, then the connection ends.
-    func finish(_ failure: ClientFailure = .closedEarly) {
-        guard state == .open else { return }
-        state = .closing
-        abandonExchanges(failure)
-        do { try session.send(into: &stream.outbound, limit: Self.gatherSize) } catch {
-            // The reason is in the buffer already, or there is none to give.
-        }
-        timer.cancel()
-        stream.outboundAppended()
-        stream.closeAfterFlush()
-    }
-
-    /// Ends the connection at once.
-    func close(_ failure: ClientFailure) {
-        guard state != .closed else { return }
-        state = .closed
-        timer.cancel()
-        stream.close()
-        abandonExchanges(failure)
-        worker.connectionClosed(self)
-    }
-
-    private func abandonExchanges(_ failure: ClientFailure) {
-        while let side = sides.last {
-            side.end(failure)
-            remove(side)
-        }
     }
 }

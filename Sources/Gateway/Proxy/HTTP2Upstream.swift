@@ -28,17 +28,17 @@ final class HTTP2Upstream: StreamOwner {
     let endpoint: UpstreamEndpoint
     let pool: UpstreamPool
     let session: HTTP2Session
-    private(set) var state = State.connecting
-    private var stream: ByteStream?
+    var state = State.connecting
+    var stream: ByteStream?
     /// Exchanges that wait for the connect.
     private var waiting: [Exchange] = []
-    private var streams: [UpstreamStream] = []
+    var streams: [UpstreamStream] = []
     private var spare: [UpstreamStream] = []
     private var opened = 0
     /// Whether an earlier request was answered: only then may a silent close be a race with the peer's idle limit.
-    private var hasAnswered = false
-    private var isEnlisted = false
-    private lazy var watch = UpstreamWatch(self)
+    var hasAnswered = false
+    var isEnlisted = false
+    lazy var watch = UpstreamWatch(self)
 
     /// Requests that share one connection, whatever more the peer allows: one lost packet holds them all up.
     private static let mostStreams = 100
@@ -85,7 +85,7 @@ final class HTTP2Upstream: StreamOwner {
         outputWaits()
     }
 
-    private func greeted() {
+    func greeted() {
         state = .open
         let exchanges = waiting
         waiting = []
@@ -104,7 +104,7 @@ final class HTTP2Upstream: StreamOwner {
         }
     }
 
-    private var isOpening: Bool { state == .connecting || state == .greeting }
+    var isOpening: Bool { state == .connecting || state == .greeting }
 
     /// Whether nothing is under way.
     var isIdle: Bool { state == .open && streams.isEmpty }
@@ -156,107 +156,6 @@ final class HTTP2Upstream: StreamOwner {
         if endpoint.idleStreamed > pool.settings.pool.idle { retire() }
     }
 
-    // MARK: Bytes
-
-    /// There is something to send when the turn ends.
-    func outputWaits() {
-        guard !isEnlisted, state != .closed else { return }
-        isEnlisted = true
-        pool.turn.enlist(self)
-    }
-
-    func turnEnded() {
-        isEnlisted = false
-        flush()
-    }
-
-    func streamReceived(_ stream: ByteStream) {
-        watch.heard()
-        do throws(HTTP2Failure) {
-            let now = pool.loop.now.nanoseconds
-            _ = try stream.inbound.withBytes { bytes throws(HTTP2Failure) in try session.receive(bytes, now: now) }
-        } catch {
-            return broken()
-        }
-        stream.consume(stream.inbound.count)
-        if session.hasGivenUp, isOpening { return broken() }
-        if session.hasHeardPeer, state == .greeting { greeted() }
-        tellEvents()
-        if session.hasGivenUp { return sessionEnded() }
-        outputWaits()
-    }
-
-    func streamDrained(_ stream: ByteStream) { outputWaits() }
-
-    private func flush() {
-        guard state != .connecting, state != .closed, let stream else { return }
-        repeat {
-            do throws(HTTP2Failure) {
-                try session.send(into: &stream.outbound, limit: stream.limits.outboundHighWater)
-            } catch {
-                return broken()
-            }
-            // Resets close their streams as they leave.
-        } while tellEvents() && session.hasOutput && !stream.isCongested
-        guard state != .closed else { return }
-        stream.outboundAppended()
-        stream.flushNow()
-        if state == .draining, streams.isEmpty { close() } else if session.isOver { sessionEnded() }
-    }
-
-    /// The session reads no more: the peer broke the protocol, or it went away and its last answer is here.
-    private func sessionEnded() {
-        if streams.allSatisfy(\.isWhole), !streams.isEmpty || state == .draining { close() } else { broken() }
-    }
-
-    /// Hands on what the session heard; whether there was anything.
-    @discardableResult
-    private func tellEvents() -> Bool {
-        var isAny = false
-        while state != .closed, let event = session.nextEvent() {
-            isAny = true
-            tell(event)
-        }
-        return isAny
-    }
-
-    private func tell(_ event: HTTP2Event) {
-        switch event {
-        case .head(let stream):
-            hasAnswered = true
-            watch.heardAnswer()
-            request(of: stream)?.headArrived()
-        case .interim(let stream, let answer): request(of: stream)?.interimArrived(answer)
-        case .refused(let stream, let violation):
-            // Its end is not heeded by a peer that floods: no more is asked of it here.
-            if violation == .tooManyInterims { retire() }
-            request(of: stream)?.fail(.invalidResponse(violation.rawValue))
-        case .data(let stream):
-            watch.heardAnswer()
-            request(of: stream)?.deliver()
-        case .ended(let stream): request(of: stream)?.deliver()
-        case .drained(let stream): request(of: stream)?.drained()
-        case .closed(let stream, let code):
-            if let request = request(of: stream) { request.streamClosed(code) } else { session.recycle(stream) }
-            pool.streamEnded(on: self)
-        case .goAway(let lastStream, _): goneAway(lastStream)
-        case .pong: watch.heardPong()
-        }
-    }
-
-    private func request(of stream: HTTP2Stream) -> UpstreamStream? {
-        stream.context as? UpstreamStream
-    }
-
-    /// The peer takes no new requests, and did nothing about those after `lastStream` (RFC 9113 6.8).
-    private func goneAway(_ lastStream: Int32) {
-        if state == .open { state = .draining }
-        for request in streams where request.stream.map({ $0.id > lastStream || !$0.hasBegunToSend }) ?? false {
-            request.fail(.closedEarly, retry: .notProcessed)
-        }
-        outputWaits()
-    }
-
     // MARK: Ending
 
     /// Takes no more requests and closes after those under way.
@@ -279,7 +178,7 @@ final class HTTP2Upstream: StreamOwner {
     }
 
     /// The peer does not keep to HTTP/2.
-    private func broken() {
+    func broken() {
         tellEvents()
         fail(.invalidResponse("http2_violation"))
     }
