@@ -54,9 +54,12 @@ def test_a_body_of_another_length_is_not_taken_for_whole(alone, announced, sent)
     gateway, _ = alone(script)
     with gateway.wire() as client:
         client.request()
-        with pytest.raises((EOFError, AssertionError)):
+        try:
             answer = client.answer()
-            assert answer.status == 502 or False
+        except EOFError:
+            # Its head was on its way already: the end of the connection says that the body is not whole.
+            return
+        assert answer.status == 502
 
 
 def frame(kind, flags, stream, payload=b""):

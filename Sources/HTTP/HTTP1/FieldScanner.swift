@@ -93,7 +93,7 @@ struct FieldScanner {
                 guard byte == 0x3a, length > 0 else {
                     throw byte == 0x0a ? .bareLineFeed : .malformedFieldName
                 }
-                guard length <= UInt16.max else { throw .fieldsTooLarge }
+                guard length <= FieldTable.longestName else { throw .fieldsTooLarge }
                 slot.nameLength = UInt16(truncatingIfNeeded: length)
                 slot.known = KnownField(
                     bytes.extracting(Int(slot.start)..<at),

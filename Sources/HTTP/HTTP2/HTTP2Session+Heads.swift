@@ -158,6 +158,7 @@ extension FieldTable {
         _ limits: ParserLimits
     ) throws(HTTPViolation) {
         guard count < limits.fieldCount, count < Self.mostFields else { throw .tooManyFields }
+        guard name.count <= Self.longestName else { throw .fieldsTooLarge }
         append(name: name, value: value)
     }
 }

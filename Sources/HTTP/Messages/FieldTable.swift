@@ -35,6 +35,8 @@ package struct FieldTable: ~Copyable {
 
     /// More fields than this cannot be held, whatever the limits say.
     package static let mostFields = 250
+    /// Longer names find no room in a slot; no limit of a head may be so high as to let one in.
+    static let longestName = Int(UInt16.max)
 
     /// The head as it came; start line included.
     var storage: ByteBuffer

@@ -101,6 +101,23 @@ struct HTTP2RequestTests {
         #expect(try Self.events(Self.changed(":path", path)) == ["refused 1 start_line_too_long"])
     }
 
+    /// No table has room for such a name, however large a head is let in.
+    @Test(arguments: [(65_535, "head 1"), (65_536, "refused 1 fields_too_large")])
+    func `a name of 64 KiB is refused where the limits would let it in`(_ length: Int, _ event: String) throws {
+        var settings = HTTP2Settings()
+        settings.heads.fieldBytes = 256 << 10
+        let pair = try SessionPair(server: settings)
+        let block = FrameBytes.block(FrameBytes.get + [(String(repeating: "a", count: length), "x")])
+        var pieces = FrameBytes.frame(1, flags: 1, stream: 1, Array(block.prefix(16_384)))
+        for start in stride(from: 16_384, to: block.count, by: 16_384) {
+            let isLast = start + 16_384 >= block.count
+            pieces += FrameBytes.frame(9, flags: isLast ? 4 : 0, stream: 1, Array(block[start...].prefix(16_384)))
+        }
+        try pair.server.receive((FrameBytes.start + pieces).span, now: 0)
+        pair.run()
+        #expect(pair.serverEvents.first == event)
+    }
+
     @Test
     func `a refused head can be asked about`() throws {
         for fields in [FrameBytes.get.filter { $0.0 != ":authority" }, [(":path", "/a?b"), ("x", "y")], [("x", "y")]] {
