@@ -131,6 +131,17 @@ def test_an_open_route_asks_for_nothing(gateway):
     assert gateway.get("/open/hello").status == 200
 
 
+@pytest.mark.parametrize("swapped", [False, True], ids=["open first", "restricted first"])
+@pytest.mark.parametrize("slash", ["", "/"], ids=["", "slash"])
+def test_a_route_that_names_methods_wins_over_one_of_the_same_path(make, backend, swapped, slash):
+    """Whatever their order in the file: else the first would open what the second restricts."""
+    routes = [route("files", "/files" + slash, access="open"), route("upload", "/files", match={"path": "/files", "methods": ["POST"]})]
+    one = make(routes[::-1] if swapped else routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % backend.port]}}, workers=1)
+    assert one.get("/files/a").status == 200
+    assert one.get("/files/a", method="POST").status in (400, 401)
+    assert one.get("/files/a", method="PUT").status == 200
+
+
 def test_no_route_is_404(gateway):
     answer = gateway.get("/nowhere")
     assert answer.status == 404

@@ -53,12 +53,19 @@ package struct SignInSettings: Sendable, Equatable {
     /// How long a token that renews sessions counts.
     package var refreshLife: Duration
 
-    /// The paths that are set, with the endpoint that each is.
-    var paths: [(path: [UInt8], endpoint: SignInEndpoint)] {
-        let all: [(String?, SignInEndpoint)] = [
-            (sendCode, .sendCode), (verify, .verify), (guest, .guest), (refresh, .refresh),
-        ]
-        return all.compactMap { path, endpoint in path.map { (Array($0.utf8), endpoint) } }
+    /// The paths that are set, with the endpoint that each is; no other than `dialect` has.
+    func paths(in dialect: Dialect) -> [(path: [UInt8], endpoint: SignInEndpoint)] {
+        dialect.signInEndpoints.compactMap { endpoint in path(of: endpoint).map { (Array($0.utf8), endpoint) } }
+    }
+
+    /// The path that is set for `endpoint`.
+    func path(of endpoint: SignInEndpoint) -> String? {
+        switch endpoint {
+        case .sendCode: sendCode
+        case .verify: verify
+        case .guest: guest
+        case .refresh: refresh
+        }
     }
 }
 

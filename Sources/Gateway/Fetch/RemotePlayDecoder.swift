@@ -56,15 +56,16 @@ package final class RemotePlayDecoder {
         self.clock = clock
     }
 
-    /// The verdict on `token`, opened by Google, for the app that `verifier` is for.
+    /// The verdict on `token`, opened by Google, for the app that `verifier` is for; by `end`, or after the deadline.
     package func verdict(
         on token: String,
         package: String,
         verifier: IntegrityVerifier,
-        nonce: String
+        nonce: String,
+        until end: MonotonicInstant? = nil
     ) async -> IntegrityVerdict {
         guard token.utf8.count <= 16_384, Self.isPackageName(package) else { return .failed(.malformed, at: .decrypt) }
-        let end = loop.now.advanced(by: deadline)
+        let end = end ?? loop.now.advanced(by: deadline)
         for attempt in 0..<2 {
             guard let access = await accessToken(until: end), let left = left(until: end),
                 let answer = await decode(token, package, access, within: left)

@@ -174,7 +174,7 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
         worker.metrics.wire.http2Streams.add(1)
         if !isTicking { tickSoon() }
         requests += 1
-        if requests == worker.snapshot.settings.connections.requests { drain() }
+        if requests >= worker.snapshot.settings.connections.requests { drain() }
         side.begin(self, stream, violation)
     }
 

@@ -37,7 +37,8 @@ package final class AccessLog {
         JSONLine.append(",\"reason\":", entry.reason, to: &buffer)
         JSONLine.append(",\"organization\":", plain: entry.organization, to: &buffer)
         JSONLine.append(",\"app\":", plain: entry.app, to: &buffer)
-        JSONLine.append(",\"key_id\":", plain: entry.keyID, to: &buffer)
+        // The key of an outside issuer is named by that issuer.
+        JSONLine.append(",\"key_id\":", entry.keyID, to: &buffer)
         JSONLine.append(",\"credential\":", plain: entry.credential, to: &buffer)
         JSONLine.append(",\"trust\":", plain: entry.trust, to: &buffer)
         JSONLine.append(",\"route\":", entry.route, to: &buffer)

@@ -116,6 +116,10 @@ extension RequestPipeline {
                 guard organizations.contains(where: { rules.organizations.allows($0) }) else { continue }
                 return PreflightPhase.answer(exchange, policy, isListed: true, self)
             case .unresolved:
+                // A look-up for each new origin: whoever is refused too often causes no more of them.
+                if let wait = failures.exhausted(exchange.facts.client, at: worker.loop.now) {
+                    return refuse(exchange, Refusal(.tooManyFailures, retryAfter: wait))
+                }
                 return wait(exchange) { state in await state.directory.load(site: entry) != .unavailable }
             case .unavailable:
                 return refuse(exchange, .stateAway)

@@ -52,7 +52,7 @@ final class Route {
             .payloadTooLarge,
             nextSteps: ["Send at most \(settings.body.bytes) bytes, or raise body: of route \(settings.name)."]
         )
-        signInPaths = settings.signIn?.paths ?? []
+        signInPaths = settings.signIn?.paths(in: settings.dialect) ?? []
         signInAccess = Self.signInAccess(settings)
         isOpen = settings.access == .open
         if case .restricted(let rules) = settings.access {

@@ -6,12 +6,13 @@ import Transport
 /// Finds the route of a request by host, path prefix and method; built once for each configuration.
 ///
 /// Hosts are compared after ASCII lower-casing and without their port. Among the routes of a host the longest path
-/// prefix wins, then the one written first; routes that name no host come after every host's own.
+/// prefix wins, then one that names methods, then the one written first; routes that name no host come after every
+/// host's own.
 @Reactor
 struct RoutingTable {
     private struct Entry {
         let host: [UInt8]
-        /// Indexes into `routes`, longest path first.
+        /// Indexes into `routes`, the most specific first.
         let routes: [Int]
     }
 
@@ -29,18 +30,24 @@ struct RoutingTable {
             if route.hosts.isEmpty { anyHost.append(index) }
             for host in route.hosts { byHost[host, default: []].append(index) }
         }
-        let byLength: (Int, Int) -> Bool = { left, right in
-            let (first, second) = (routes[left].path.count, routes[right].path.count)
-            return first == second ? left < right : first > second
+        let isMoreSpecific: (Int, Int) -> Bool = { left, right in
+            let (first, second) = (routes[left], routes[right])
+            // `/files` and `/files/` take the same requests but one: neither is the longer.
+            let (length, other) = (first.prefixLength, second.prefixLength)
+            guard length == other else { return length > other }
+            guard first.methods.isEmpty == second.methods.isEmpty else { return second.methods.isEmpty }
+            return left < right
         }
-        self.anyHost = anyHost.sorted(by: byLength)
+        self.anyHost = anyHost.sorted(by: isMoreSpecific)
         var buckets = [[Entry]](repeating: [], count: 64)
         var wildcards: [Entry] = []
         for (host, indexes) in byHost {
             if host.starts(with: "*.".utf8) {
-                wildcards.append(Entry(host: Array(host.dropFirst()), routes: indexes.sorted(by: byLength)))
+                wildcards.append(Entry(host: Array(host.dropFirst()), routes: indexes.sorted(by: isMoreSpecific)))
             } else {
-                buckets[Self.bucket(of: host.span)].append(Entry(host: host, routes: indexes.sorted(by: byLength)))
+                buckets[Self.bucket(of: host.span)].append(
+                    Entry(host: host, routes: indexes.sorted(by: isMoreSpecific))
+                )
             }
         }
         self.buckets = buckets
@@ -89,5 +96,12 @@ struct RoutingTable {
     @inline(__always)
     private static func lowered(_ byte: UInt8) -> UInt8 {
         byte &- 65 < 26 ? byte | 0x20 : byte
+    }
+}
+
+extension Route {
+    /// The length of the path prefix without a slash at its end.
+    fileprivate var prefixLength: Int {
+        path.last == UInt8(ascii: "/") ? path.count - 1 : path.count
     }
 }

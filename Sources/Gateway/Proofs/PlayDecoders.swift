@@ -57,12 +57,14 @@ package final class PlayDecoders {
         let apps = standing.androidApps
         var verdict = IntegrityVerdict.notConfigured
         // Google is asked by package; a token says only once it is open which of them it is of.
+        let end = loop.now.advanced(by: settings.playDeadline)
         for app in apps.prefix(4) {
             verdict = await decoder.verdict(
                 on: token,
                 package: app.package,
                 verifier: IntegrityVerifier(apps: apps),
-                nonce: standing.binding.text
+                nonce: standing.binding.text,
+                until: end
             )
             if verdict.reason != .malformed || verdict.stage != .decrypt { break }
         }

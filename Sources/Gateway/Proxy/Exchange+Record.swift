@@ -17,7 +17,7 @@ extension Exchange {
         metrics.receivedBytes.increment(by: UInt64(facts.bytesIn))
         metrics.sentBytes.increment(by: UInt64(facts.bytesOut))
         let counters = facts.route?.metrics ?? (facts.local == nil ? worker.snapshot.unrouted : worker.snapshot.local)
-        counters.count(facts.outcome, status: facts.status)
+        counters.count(facts.outcome, status: facts.status == 0 && facts.clientFailure != nil ? 499 : facts.status)
         counters.duration.record(nanoseconds: UInt64(total) * 1000)
 
         var entry = AccessEntry(decisionID: facts.decision)

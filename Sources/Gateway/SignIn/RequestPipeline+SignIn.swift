@@ -33,8 +33,8 @@ extension RequestPipeline {
         case .refused(let refusal):
             return refuse(exchange, refusal)
         case .open, .needsToken:
-            // The table was asked about a restricted route that takes no tokens.
-            preconditionFailure("a sign-in path was judged as something else")
+            // `signInAccess` of dialect A is restricted and takes no tokens; whatever else comes of it is let in by nobody.
+            return refuse(exchange, .stateAway)
         }
         return .proceed
     }

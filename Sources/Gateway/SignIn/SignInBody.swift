@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Credentials
 import Encodings
 
 /// Which of a route's sign-in paths a request is for.
@@ -18,6 +19,18 @@ enum SignInEndpoint: String, Sendable, CaseIterable {
 
     /// Whether its answer holds a token.
     var yieldsToken: Bool { self != .sendCode }
+}
+
+extension Dialect {
+    /// What a route of the dialect may name under `sign_in`: persons sign in in dialect A (requirements 13.1), guests alone
+    /// in dialect C (open question 35), nobody in dialect B.
+    var signInEndpoints: [SignInEndpoint] {
+        switch self {
+        case .offlineid: SignInEndpoint.allCases
+        case .vouch: []
+        case .appengine: [.guest]
+        }
+    }
 }
 
 /// What the gateway reads of a sign-in body; the very bytes are forwarded.

@@ -70,6 +70,11 @@ final class HandOff {
         }
     }
 
+    /// Forgets all tokens: a route may have another upstream, and we another name, from now on.
+    func configurationChanged() {
+        entries.removeAll(keepingCapacity: true)
+    }
+
     private func makeRoom(_ now: Int64) {
         entries = entries.filter { $0.value.until > now }
         if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }

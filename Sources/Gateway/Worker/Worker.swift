@@ -182,6 +182,7 @@ package final class Worker {
         snapshot = new
         for connection in connections.values { connection.configurationChanged() }
         state.tokens.configure(configuration.tokens)
+        handOff.configurationChanged()
         watchMemory()
         shareTurns()
     }

@@ -93,6 +93,37 @@ import Testing
         #expect(problems.first.map { "\($0)".contains(words) } == true, "\(problems)")
     }
 
+    private static func windows(_ count: Int) -> String {
+        "limits: [\((0..<count).map { "{ name: w\($0), per: [client], limit: 10, window: 60s }" }.joined(separator: ", "))]"
+    }
+
+    @Test func `one call counts in sixteen windows and not in seventeen`() throws {
+        let onListener = "serves: [vouch]\n    "
+        #expect(try Self.load(Self.listener(onListener + Self.windows(16))).listeners[0].limits.count == 16)
+        #expect(try Self.load(Self.good + "    " + Self.windows(16) + "\n").routes[0].limits.count == 16)
+        for text in [Self.listener(onListener + Self.windows(17)), Self.good + "    " + Self.windows(17) + "\n"] {
+            let problems = Self.problems(text)
+            #expect(problems.count == 1)
+            #expect(problems.first.map { "\($0)".contains("at most 16 limits") } == true, "\(problems)")
+        }
+    }
+
+    @Test(arguments: [
+        ("appengine", "{ guest: /v1/guest }", [] as [String]),
+        ("offlineid", "{ send_code: /v1/s, verify: /v1/v, guest: /v1/g, refresh: /v1/r }", []),
+        ("appengine", "{ guest: /v1/guest, verify: /v1/v, refresh: /v1/r }", ["verify", "refresh"]),
+        ("vouch", "{ verify: /v1/v }", ["nobody signs in"]),
+    ])
+    func `a route names no sign-in path that its dialect does not have`(
+        _ dialect: String,
+        _ signIn: String,
+        _ words: [String]
+    ) {
+        let problems = Self.problems(Self.good + "    dialect: \(dialect)\n    sign_in: \(signIn)\n")
+        #expect(problems.count == words.count, "\(problems)")
+        for (problem, word) in zip(problems, words) { #expect("\(problem)".contains(word), "\(problem)") }
+    }
+
     @Test func `paths start at the folder of the file and hosts are in lower case`() throws {
         let configuration = try Self.load(Self.good)
         guard case .tls(let tls) = configuration.listeners[0].traffic else {

@@ -56,6 +56,16 @@ import Testing
         #expect(try JSONValue(parsing: lines[0])["request_id"]?.string?.hasPrefix("\"}\n{\"\\\u{7F}") == true)
     }
 
+    @Test func `an issuer that names its key as it likes writes no line of its own`() throws {
+        var entry = entry()
+        entry.keyID = "k\"}\n{\"decision\":\"admitted"
+        let named = entry
+        let method = Array("GET".utf8)
+        let lines = try lines { $0.record(named, requestID: method.span, method: method.span) }
+        #expect(lines.count == 1)
+        #expect(try JSONValue(parsing: lines[0])["key_id"]?.string == entry.keyID)
+    }
+
     @Test func `every byte survives at every place of a text`() throws {
         let lines = try lines { log in
             for byte in UInt8(0)...127 {

@@ -85,6 +85,13 @@ extension ListenerSection {
                 section.report("who signs in is not known yet; count by client", at: "limits", found: rule.name)
             }
         }
+        if limits.count > WindowCharge.capacity {
+            section.report(
+                "a listener has at most \(WindowCharge.capacity) limits",
+                at: "limits",
+                found: "\(limits.count) limits"
+            )
+        }
         if !limits.isEmpty, !serves.contains(where: \.isSignIn) {
             section.report("limits has no effect where no dialect is served", at: "limits")
         }

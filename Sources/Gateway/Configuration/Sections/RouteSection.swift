@@ -104,6 +104,7 @@ enum RouteSection {
             let paths = optional.paths, let forward = optional.forward, let webSocket = optional.webSocket
         else { return nil }
         check(access, limits, section)
+        check(optional.signIn, in: dialect, section)
         return RouteFile(
             name: name,
             upstream: upstream,
@@ -165,6 +166,13 @@ enum RouteSection {
         for (index, rule) in limits.enumerated() where limits[..<index].contains(where: { $0.name == rule.name }) {
             section.report("two limits of the route have the same name", at: "limits", found: rule.name)
         }
+        if limits.count > WindowCharge.capacity {
+            section.report(
+                "a route has at most \(WindowCharge.capacity) limits",
+                at: "limits",
+                found: "\(limits.count) limits"
+            )
+        }
         guard case .open = access.value else { return }
         for key in ["app", "sign_in"] where section.has(key) {
             section.report("\(key) has no effect on an open route", at: key)
@@ -174,6 +182,26 @@ enum RouteSection {
                 "an open route knows no organization, app, key or person to count by; use client or route",
                 at: "limits",
                 found: rule.name
+            )
+        }
+    }
+}
+
+extension RouteSection {
+    /// Sign-in paths that the dialect does not have.
+    private static func check(_ signIn: SignInSettings?, in dialect: Dialect, _ section: SectionReader) {
+        guard let signIn else { return }
+        let known = dialect.signInEndpoints
+        if known.isEmpty {
+            section.report("nobody signs in by a route of the dialect \(dialect.rawValue); leave it out", at: "sign_in")
+        }
+        for endpoint in SignInEndpoint.allCases where signIn.path(of: endpoint) != nil && !known.contains(endpoint) {
+            guard !known.isEmpty else { continue }
+            section.report(
+                "the dialect \(dialect.rawValue) has no such sign-in path, only "
+                    + known.map(\.rawValue).joined(separator: ", "),
+                at: "sign_in",
+                found: endpoint.rawValue
             )
         }
     }
