@@ -129,7 +129,7 @@ extension ByteStream {
         }
     }
 
-    /// epoll reported an error: a paused stream would not meet it by reading. A server's last words are waited for.
+    /// epoll reported an error, which a paused stream would not meet by reading; a server's last words are waited for.
     func reportSocketError() {
         guard isReadingPaused && !isOutgoing || inboundEnded || wantsClose else { return readAvailable() }
         var code: CInt = 0
