@@ -97,8 +97,10 @@ extension ByteStream {
         loop.atEndOfTurn(self)
     }
 
-    /// Nothing can be sent any more. What a server said before that may be the answer to what it did not want to hear: it is
-    /// read to its end first, however slowly it is taken.
+    /// Nothing can be sent any more.
+    ///
+    /// What a server said before that may be the answer to what it did not want to hear: it is read to its end first,
+    /// however slowly it is taken.
     func sendingFailed(_ failure: StreamFailure) {
         guard phase == .open, isOutgoing, !wantsClose, !inboundEnded else { return fail(failure) }
         brokenBy = brokenBy ?? failure
