@@ -29,7 +29,7 @@ package final class RouteMetrics {
         self.upstreamDuration = slot.histogram(GatewayMetrics.upstreamDuration, label)
     }
 
-    /// Counts one request; a status outside 100 to 599 counts as 5xx. A client that left before its answer is 499.
+    /// Counts one request: a client that left before its answer as 499, a status outside 100 to 599 as 5xx.
     @inline(__always)
     package func count(_ outcome: Outcome, status: Int) {
         let code = status >= 100 && status < 600 ? status / 100 : 5
