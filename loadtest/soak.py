@@ -59,6 +59,8 @@ class Good(threading.Thread):
                 else:
                     answer = client.exchange(target=self.random.choice(["/ok", "/ok", "/ok", "/file/small"]))
                 self.count(answer.status, (200, 405))
+                if answer["Connection"] == "close":
+                    return
 
     def http2(self):
         with frames.Frames(self.one.port) as client:

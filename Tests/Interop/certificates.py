@@ -27,7 +27,7 @@ class Authority:
         self.path = self.directory / (name.replace(" ", "-").lower() + ".pem")
         self.path.write_bytes(self.certificate.public_bytes(serialization.Encoding.PEM))
 
-    def _sign(self, subject, public_key, days, names=(), authority=False):
+    def _sign(self, subject, public_key, days, names=(), authority=False, revocations=None):
         now = datetime.datetime.now(datetime.timezone.utc)
         builder = (
             x509.CertificateBuilder()
@@ -44,13 +44,22 @@ class Authority:
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName([general_name(n) for n in names]), critical=False)
             builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        if revocations:
+            point = x509.DistributionPoint([x509.UniformResourceIdentifier(revocations)], None, None, None)
+            builder = builder.add_extension(x509.CRLDistributionPoints([point]), critical=False)
         return builder.sign(self.key, hashes.SHA256())
 
-    def issue(self, file, names, days=(-1, 20)):
-        """Writes FILE.pem and FILE.key for the names; returns both paths."""
+    def revoked(self):
+        """The list of what it has revoked: nothing."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        made = x509.CertificateRevocationListBuilder().issuer_name(self.name).last_update(now).next_update(now + datetime.timedelta(days=1))
+        return made.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
+
+    def issue(self, file, names, days=(-1, 20), revocations=None):
+        """Writes FILE.pem and FILE.key for the names; returns both paths. `revocations` is where its list is."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
-        certificate = self._sign(subject, key.public_key(), days, names)
+        certificate = self._sign(subject, key.public_key(), days, names, revocations=revocations)
         chain, secret = self.directory / (file + ".pem"), self.directory / (file + ".key")
         secret.write_bytes(key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))

@@ -28,9 +28,11 @@ MANY = {"slow_heads": 200, "slow_bodies": 200, "slow_readers": 60, "idle_connect
 # What stays within every budget and is only slowed down by the client's own windows and speed.
 BORNE = {"pipelined", "pipelined_unread", "tiny_chunks", "large_window_uploads", "table_resizes", "empty_lines", "connections", "handshakes"}
 NAMES = [f.__name__ for group in floods.ATTACKS.values() for f in group]
-# A good client may wait three times as long as without the attack, and as long as the machine makes two processes take turns. A short run on
-# a machine that has other work is only to show what holds everybody up: milliseconds are the long run's.
+# A good client may wait three times as long as without the attack, and as long as the machine makes two processes take turns. On a machine
+# that has other work the slowest of a hundred answers says little: milliseconds of it are the long run's, and the short run holds the
+# medians, of answers and of new connections, which only what holds everybody up can move.
 TIMES, QUANTUM = 3, 4.0 if LONG else 150.0
+MEDIAN, OPENING = 15.0, 25.0
 rows = []
 
 
@@ -118,35 +120,37 @@ def test_a_flood_is_borne(stand, name):
     assert growth <= (32 if LONG else 64) << 10, "%d KiB" % growth
     if name not in BORNE:
         assert done["cut"] + done["refused"] + sum(ended.values()) > 0, done
-    assert good["p99"] <= bound(quiet, machine), (good, quiet, machine)
+    assert fares_well(good, quiet, machine), (good, quiet, machine)
 
 
-def bound(quiet, machine):
-    return max(TIMES * max(quiet["p99"], machine["p99"] if machine else 0), QUANTUM)
+def fares_well(good, quiet, machine):
+    """Whether the client was held up no more than the bounds say."""
+    bounds = {"p99": QUANTUM, "p50": MEDIAN, "open": OPENING}
+    return all(good[kind] is not None and good[kind] <= max(TIMES * max(quiet[kind], machine[kind] if machine else 0), least) for kind, least in bounds.items())
 
 
 def fairly(gateway, control, name, quiet, good):
     """How the client fared, and in the control where it took longer than without attack; again where the machine had other work meanwhile."""
     machine, number = None, NAMES.index(name)
     for attempt in range(3):
-        if good["p99"] <= bound(quiet, machine):
+        if fares_well(good, quiet, machine):
             break
         _, machine = attacked(control, gateway, name, "127.0.%d.%d" % (2 + attempt, 1 + number))
-        if good["p99"] <= bound(quiet, machine):
+        if fares_well(good, quiet, machine):
             break
         _, good = attacked(gateway, gateway, name, "127.0.%d.%d" % (5 + attempt, 1 + number))
     return good, machine
 
 
 def show(quiet):
-    lines = ["quiet: p50 %.2f ms, p99 %.2f ms" % (quiet["p50"], quiet["p99"]),
-             "%-22s %12s %6s %5s %9s %7s %8s %8s %8s  %s" % (
-                 "attack", "bytes sent", "conns", "cut", "memory", "cpu s", "p99 ms", "x quiet", "control", "how it ended")]
+    lines = ["quiet: p50 %.2f ms, p99 %.2f ms, a new connection %.2f ms" % (quiet["p50"], quiet["p99"], quiet["open"]),
+             "%-22s %12s %6s %5s %9s %7s %8s %8s %8s %8s  %s" % (
+                 "attack", "bytes sent", "conns", "cut", "memory", "cpu s", "p99 ms", "x quiet", "control", "open ms", "how it ended")]
     for name, done, growth, used, good, machine, ended in rows:
         how = ", ".join("%s %d" % pair for pair in sorted(ended.items())) or ("answered and closed" if done["cut"] else "borne")
-        lines.append("%-22s %12d %6d %5d %6.1f MiB %6.2f %8.2f %8.2f %8s  %s" % (
+        lines.append("%-22s %12d %6d %5d %6.1f MiB %6.2f %8.2f %8.2f %8s %8.2f  %s" % (
             name, done["bytes"], done["connections"] + done["refused"], done["cut"] + done["refused"], growth / 1024, used,
-            good["p99"] or 0, (good["p99"] or 0) / quiet["p99"], "%.2f" % machine["p99"] if machine else "-", how))
+            good["p99"] or 0, (good["p99"] or 0) / quiet["p99"], "%.2f" % machine["p99"] if machine else "-", good["open"] or 0, how))
     text = "\n".join(lines)
     print("\n" + text)
     if path := os.environ.get("SALLYPORT_FLOOD_TABLE"):

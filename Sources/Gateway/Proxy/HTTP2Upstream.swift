@@ -60,13 +60,7 @@ final class HTTP2Upstream: StreamOwner {
         endpoint.opened(self)
         pool.metrics.streamed.opened()
         watch.connecting(limit)
-        let stream = ByteStream(
-            loop: pool.loop,
-            connectingTo: address,
-            tls: tls,
-            serverName: pool.settings.tls.serverName ?? endpoint.settings.host ?? "",
-            limits: pool.streamLimits
-        )
+        let stream = pool.stream(to: endpoint, at: address, tls: tls)
         self.stream = stream
         stream.start(owner: self)
     }

@@ -62,13 +62,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         pool.metrics.single.opened()
         timeout = .connectTimedOut
         timer.arm(after: exchange.facts.timeouts.connect)
-        let stream = ByteStream(
-            loop: pool.loop,
-            connectingTo: address,
-            tls: tls,
-            serverName: pool.settings.tls.serverName ?? endpoint.settings.host ?? "",
-            limits: pool.streamLimits
-        )
+        let stream = pool.stream(to: endpoint, at: address, tls: tls)
         self.stream = stream
         stream.start(owner: self)
     }
