@@ -4,31 +4,13 @@
 #include "CLinux.h"
 
 #include <malloc.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 int sp_accept4(int descriptor, struct sockaddr *address, socklen_t *length) {
     return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-int sp_memfd_create(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
-
-int sp_prctl_set_name(const char *name) { return prctl(PR_SET_NAME, name, 0, 0, 0); }
-
 int sp_prctl_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
-
-const void *sp_memmem(const void *haystack, size_t haystack_length, const void *needle, size_t needle_length) {
-    return memmem(haystack, haystack_length, needle, needle_length);
-}
-
-int sp_pin_to_processor(int processor) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(processor, &set);
-    return sched_setaffinity(0, sizeof set, &set);
-}
 
 int sp_malloc_trim(size_t pad) { return malloc_trim(pad); }
 

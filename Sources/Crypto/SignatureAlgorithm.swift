@@ -15,14 +15,6 @@ package enum HashAlgorithm: Hashable, Sendable {
         case .sha512: .sha512
         }
     }
-
-    var libraryName: String {
-        switch self {
-        case .sha256: "SHA256"
-        case .sha384: "SHA384"
-        case .sha512: "SHA512"
-        }
-    }
 }
 
 /// How a signature is made.

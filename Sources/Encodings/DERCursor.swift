@@ -63,8 +63,6 @@ package struct DERTag: Hashable, Sendable {
     package static let enumerated = universal(10)
     /// UTF8String.
     package static let utf8String = universal(12)
-    /// PrintableString.
-    package static let printableString = universal(19)
     /// UTCTime.
     package static let utcTime = universal(23)
     /// GeneralizedTime.

@@ -16,3 +16,5 @@ package struct Secret<Value: Sendable>: Sendable, CustomStringConvertible, Custo
     package var debugDescription: String { "[secret]" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension Secret: Equatable where Value: Equatable {}

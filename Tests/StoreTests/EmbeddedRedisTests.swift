@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Glibc
+import Telemetry
 import Testing
 import Transport
 
@@ -22,7 +23,7 @@ import Transport
         #expect(mode(embedded.configurationPath) == 0o600)
         #expect(mode(embedded.directory + "/password") == 0o600)
         let configuration = try #require(try PrivateFiles.read(embedded.configurationPath))
-        let password = try #require(embedded.endpoint.password?.text)
+        let password = try #require(embedded.endpoint.password?.exposed)
         #expect(!configuration.contains(password))
         #expect(configuration.contains("port 0\n"))
         var stranger = embedded.endpoint

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Glibc
+import Telemetry
 import Testing
 import Transport
 
@@ -114,7 +115,7 @@ import Transport
     @Test @Reactor func `a wrong password is never ready and says why`() async throws {
         let server = try await RedisServer.launched()
         var endpoint = server.embedded.endpoint
-        endpoint.password = RedisPassword("wrong")
+        endpoint.password = Secret("wrong")
         let connection = RedisConnection(
             loop: TestLoop.loop,
             endpoint: endpoint,

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Buffers
+import Telemetry
 import Testing
 
 @testable import Store
@@ -66,7 +67,7 @@ import Testing
 
 @Suite struct RedisEndpointTests {
     @Test func `a password prints as dots`() {
-        let endpoint = RedisEndpoint(address: .unix(path: "/s"), user: "u", password: RedisPassword("hunter2"))
+        let endpoint = RedisEndpoint(address: .unix(path: "/s"), user: "u", password: Secret("hunter2"))
         #expect(!"\(endpoint)".contains("hunter2"))
         #expect(!String(reflecting: endpoint).contains("hunter2"))
     }

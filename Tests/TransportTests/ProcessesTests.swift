@@ -19,13 +19,6 @@ import Transport
         #expect(throws: SystemError(ENOENT)) { try command.spawn() }
     }
 
-    @Test func `shared memory is one memory in two mappings`() throws {
-        let first = try SharedMapping(name: "test", byteCount: 8192)
-        let second = try SharedMapping(adopting: dup(first.descriptor), byteCount: 8192)
-        unsafe first.withBytes { bytes in unsafe bytes.storeBytes(of: 42, toByteOffset: 4096, as: Int.self) }
-        #expect(unsafe second.withBytes { bytes in unsafe bytes.load(fromByteOffset: 4096, as: Int.self) } == 42)
-    }
-
     @Test @Reactor func `a signal becomes an event`() async throws {
         let source = try SignalSource(loop: loop, signals: [SIGUSR2])
         var seen: [CInt] = []

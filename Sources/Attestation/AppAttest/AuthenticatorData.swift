@@ -109,19 +109,4 @@ package struct AppAttestExtensions: Equatable, Sendable {
         }
         self.entries = entries
     }
-
-    /// The version of the bundle that made the key.
-    package var bundleVersion: String? {
-        value("apple_bundle_version_01")?.text
-    }
-
-    /// How the app was distributed: 2 TestFlight, 3 development, 4 App Store, 5 enterprise, by what is known.
-    package var validationCategory: UInt32? {
-        guard let bytes = value("apple_validation_category_01")?.bytes, bytes.count == 4 else { return nil }
-        return bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    private func value(_ name: String) -> CBORValue? {
-        entries.first { $0.key == .text(name) }?.value
-    }
 }

@@ -15,16 +15,8 @@
 
 // accept4(2), non-blocking and close-on-exec.
 int sp_accept4(int descriptor, struct sockaddr *address, socklen_t *length);
-// memfd_create(2), close-on-exec.
-int sp_memfd_create(const char *name);
-// prctl(PR_SET_NAME).
-int sp_prctl_set_name(const char *name);
 // prctl(PR_SET_PDEATHSIG).
 int sp_prctl_set_parent_death_signal(int signal);
-// memmem(3).
-const void *sp_memmem(const void *haystack, size_t haystack_length, const void *needle, size_t needle_length);
-// sched_setaffinity(2) of the calling thread to one processor.
-int sp_pin_to_processor(int processor);
 // malloc_trim(3).
 int sp_malloc_trim(size_t pad);
 // posix_spawn_file_actions_addclosefrom_np(3).

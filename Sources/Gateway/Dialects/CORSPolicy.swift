@@ -94,12 +94,6 @@ package struct CORSPolicy: Sendable, Equatable {
             vary,
         ]
     }
-
-    /// Whether a field (lower-case name) of an upstream's answer is dropped because CORS is the gateway's to decide.
-    @inline(__always)
-    package static func isUpstreamCORSField(_ name: Span<UInt8>) -> Bool {
-        name.count > 15 && name.starts("access-control-")
-    }
 }
 
 /// What a preflight gets.

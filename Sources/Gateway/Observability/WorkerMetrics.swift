@@ -24,7 +24,6 @@ package final class WorkerMetrics {
     package let wire: ConnectionMetrics
     package let upstreamRetries: Counter
     package let redisUp: Gauge
-    package let logDropped: Counter
     /// Answers of sign-ins, by what became of them.
     package let signInsSpliced: Counter
     package let signInsUntouched: Counter
@@ -76,7 +75,6 @@ package final class WorkerMetrics {
         self.wire = ConnectionMetrics(slot: slot)
         self.upstreamRetries = slot.counter(GatewayMetrics.upstreamRetries)
         self.redisUp = slot.gauge(GatewayMetrics.redisUp)
-        self.logDropped = slot.counter(GatewayMetrics.logDropped)
         self.signInsSpliced = slot.counter(GatewayMetrics.signInAnswers, "result=\"spliced\"")
         self.signInsUntouched = slot.counter(GatewayMetrics.signInAnswers, "result=\"untouched\"")
         self.cacheHits = slot.counter(GatewayMetrics.registryCache, "result=\"hit\"")

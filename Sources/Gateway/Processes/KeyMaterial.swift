@@ -46,15 +46,6 @@ package struct KeyMaterial: Sendable {
         }
     }
 
-    /// What opens and seals what Redis keeps.
-    package func sealing() throws(ProcessFault) -> SealingRing {
-        do {
-            return try sealingRing()
-        } catch {
-            throw ProcessFault("the sealing keys cannot be used: \(error.sentence)")
-        }
-    }
-
     /// The peppers in the order of a ring: `current` first.
     package func peppers(current: String?) -> [(id: String, key: SecretBytes)] { Self.order(peppers, current) }
 

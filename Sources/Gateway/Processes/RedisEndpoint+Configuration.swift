@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Store
+import Telemetry
 
 extension RedisEndpoint {
     /// Where the configured Redis is.
@@ -18,7 +19,7 @@ extension RedisEndpoint {
             return RedisEndpoint(
                 address: address,
                 user: settings.user,
-                password: settings.password.map { RedisPassword(String(decoding: $0.bytes, as: UTF8.self)) },
+                password: settings.password.map { Secret(String(decoding: $0.bytes, as: UTF8.self)) },
                 database: settings.database,
                 authorities: try settings.authorities.map(authorities)
             )

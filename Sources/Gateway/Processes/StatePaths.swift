@@ -23,8 +23,6 @@ package struct StatePaths: Sendable, Equatable {
     /// The status list of Android certificates as it was fetched last.
     package var statusList: String { "\(directory)/status-list.json" }
     package var redis: String { "\(directory)/redis" }
-    /// The embedded Redis's socket; short enough for a socket address when the directory is.
-    package var redisSocket: String { "\(redis)/redis.sock" }
     /// The text of the configuration in force.
     package var configuration: String { "\(run)/configuration" }
     package var control: String { "\(run)/control" }

@@ -19,7 +19,6 @@ final class GatheredBody {
     /// Takes more; false when it is too much.
     func append(_ more: Span<UInt8>) -> Bool {
         guard more.count <= most - bytes.count else { return false }
-        bytes.reserveCapacity(bytes.count + more.count)
         for index in more.indices { bytes.append(more[index]) }
         return true
     }

@@ -17,7 +17,6 @@ extension HTTP2Session {
         static let continuation: UInt8 = 9
         static let acknowledged: UInt8 = 1
         static let endsStream: UInt8 = 1
-        static let endsBlock: UInt8 = 4
     }
 
     /// Counts every frame before it is looked into; false when there were too many of its kind.

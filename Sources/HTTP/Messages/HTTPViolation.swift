@@ -44,7 +44,6 @@ package enum HTTPViolation: String, Error, Sendable, CaseIterable {
     case malformedChunkExtension = "malformed_chunk_extension"
     case chunkExtensionTooLong = "chunk_extension_too_long"
     case malformedChunkEnd = "malformed_chunk_end"
-    case forbiddenTrailer = "forbidden_trailer"
     // HTTP/2 only.
     case malformedPseudoField = "malformed_pseudo_field"
     case connectionSpecificField = "connection_specific_field"

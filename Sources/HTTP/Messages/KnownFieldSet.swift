@@ -35,25 +35,11 @@ package struct KnownFieldSet: Sendable, BitwiseCopyable, Equatable, ExpressibleB
         bits |= 1 &<< UInt128(field.rawValue)
     }
 
-    /// Takes `field` out.
-    @inlinable
-    @inline(__always)
-    package mutating func remove(_ field: KnownField) {
-        bits &= ~(1 &<< UInt128(field.rawValue))
-    }
-
     /// The members of both.
     @inlinable
     @inline(__always)
     package func union(_ other: KnownFieldSet) -> KnownFieldSet {
         KnownFieldSet(bits: bits | other.bits)
-    }
-
-    /// The members not in `other`.
-    @inlinable
-    @inline(__always)
-    package func subtracting(_ other: KnownFieldSet) -> KnownFieldSet {
-        KnownFieldSet(bits: bits & ~other.bits)
     }
 
     /// Whether the two share a member.

@@ -5,22 +5,6 @@
 package enum Method: UInt8, BitwiseCopyable, Sendable {
     case get, head, post, put, delete, options, patch, trace, connect, other
 
-    /// Whether the method is defined to change nothing (RFC 9110 9.2.1).
-    package var isSafe: Bool {
-        switch self {
-        case .get, .head, .options, .trace: true
-        case .post, .put, .delete, .patch, .connect, .other: false
-        }
-    }
-
-    /// Whether sending it twice means the same as once (RFC 9110 9.2.2).
-    package var isIdempotent: Bool {
-        switch self {
-        case .get, .head, .options, .trace, .put, .delete: true
-        case .post, .patch, .connect, .other: false
-        }
-    }
-
     /// The token; empty for `.other`.
     package var name: StaticString {
         switch self {

@@ -4,6 +4,7 @@
 import Crypto
 import Encodings
 package import Glibc
+import Telemetry
 
 /// The private Redis of a gateway: its folder, its configuration and how to reach it.
 ///
@@ -45,7 +46,7 @@ package struct EmbeddedRedis: Sendable {
         var endpoint = RedisEndpoint(
             address: .unix(path: socket),
             user: Self.user,
-            password: RedisPassword(password)
+            password: Secret(password)
         )
         endpoint.losesNothing = true
         self.endpoint = endpoint
@@ -85,7 +86,7 @@ package struct EmbeddedRedis: Sendable {
         guard let password = endpoint.password else { return false }
         return BlockingProbe.exchange(
             socket: socketPath,
-            sending: "AUTH \(Self.user) \(password.text)\r\nPING\r\n",
+            sending: "AUTH \(Self.user) \(password.exposed)\r\nPING\r\n",
             expecting: "+OK\r\n+PONG\r\n"
         )
     }
@@ -99,7 +100,7 @@ package struct EmbeddedRedis: Sendable {
     }
 
     private var configuration: String {
-        let hash = Hex.encode(SHA256.hash([UInt8]((endpoint.password?.text ?? "").utf8)).bytes)
+        let hash = Hex.encode(SHA256.hash([UInt8]((endpoint.password?.exposed ?? "").utf8)).bytes)
         return """
             # Written by sallyport at each start; changes here are lost.
             port 0

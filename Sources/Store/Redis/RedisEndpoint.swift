@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import Telemetry
+
 /// Where Redis is and who we are to it.
 package struct RedisEndpoint: Sendable, Equatable {
     /// The ways to reach a server.
@@ -12,7 +14,7 @@ package struct RedisEndpoint: Sendable, Equatable {
     package var address: Address
     /// The ACL user; nil means `default`.
     package var user: String?
-    package var password: RedisPassword?
+    package var password: Secret<String>?
     package var database: Int
     /// The authorities trusted for the server's certificate, PEM; nil: the system's.
     package var authorities: [UInt8]?
@@ -22,7 +24,7 @@ package struct RedisEndpoint: Sendable, Equatable {
     package init(
         address: Address,
         user: String? = nil,
-        password: RedisPassword? = nil,
+        password: Secret<String>? = nil,
         database: Int = 0,
         authorities: [UInt8]? = nil
     ) {
@@ -32,14 +34,4 @@ package struct RedisEndpoint: Sendable, Equatable {
         self.database = database
         self.authorities = authorities
     }
-}
-
-/// A password that prints as dots.
-package struct RedisPassword: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
-    let text: String
-
-    package init(_ text: String) { self.text = text }
-
-    package var description: String { "…" }
-    package var debugDescription: String { "…" }
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Telemetry
+
 extension StoreError {
     /// The server forgot a script: it was restarted or flushed.
     var isMissingScript: Bool {
@@ -21,7 +23,7 @@ extension RedisEndpoint {
     func greeting(name: String) -> [[RedisArgument]] {
         var commands: [[RedisArgument]] = []
         if let password {
-            commands.append(["AUTH"] + (user.map { [.text($0)] } ?? []) + [.text(password.text)])
+            commands.append(["AUTH"] + (user.map { [.text($0)] } ?? []) + [.text(password.exposed)])
         }
         if database != 0 { commands.append(["SELECT", .number(database)]) }
         commands.append(["CLIENT", "SETNAME", .text(name)])

@@ -231,14 +231,6 @@ package final class RegistryStore {
             throw .store(error)
         }
     }
-
-    private func wrapping<Value>(_ body: () throws(StoreError) -> Value) throws(RegistryError) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw .store(error)
-        }
-    }
 }
 
 extension RegistryStore.AppReference {

@@ -70,19 +70,9 @@ private func withCStrings<T>(
 
 /// What the operating system knows about this process.
 package enum ThisProcess {
-    /// Sets the name that `ps` and `top` show, at most 15 bytes.
-    package static func setName(_ name: String) {
-        unsafe sp_prctl_set_name(name)
-    }
-
     /// Asks the kernel to send `signal` when the parent dies.
     package static func dieWithParent(_ signal: CInt = SIGTERM) {
         sp_prctl_set_parent_death_signal(signal)
-    }
-
-    /// Keeps the calling thread on one processor; for measuring.
-    package static func pin(toProcessor processor: Int) {
-        sp_pin_to_processor(CInt(truncatingIfNeeded: processor))
     }
 
     /// Gives free heap memory back to the system; 3-7 ms, for a timer after many connections closed.
