@@ -6,7 +6,7 @@
 //   loadgen --port P [--tls] --mode ka|conn|idle [--conns N] [--duration S]
 //           [--rate R] [--path /1k] [--host NAME] [--hdr 'K: V']...
 //           [--rotate FILE --rotate-prefix 'Authorization: Bearer ']
-//           [--body BYTES] [--resume] [--from ADDRESS] [--requests N]
+//           [--body BYTES] [--resume] [--from ADDRESS [--spread N]] [--requests N]
 //   loadgen --mint HS256|ES256 --key FILE --count N --iss I --aud A --exp T
 //
 // ka:   keep-alive connections; closed loop, or open loop at --rate requests/s
@@ -53,7 +53,7 @@ typedef struct {
     char line[64];
 } conn;
 
-static int opt_port, opt_tls, opt_conns = 64, opt_resume;
+static int opt_port, opt_tls, opt_conns = 64, opt_resume, opt_spread = 1;
 static const char *opt_from, *opt_mode = "ka", *opt_path = "/1k", *opt_host = "gw.test", *opt_rotate, *opt_prefix = "Authorization: Bearer ";
 static double opt_duration = 4, opt_rate;
 static size_t opt_body;
@@ -101,6 +101,8 @@ static void open_conn(conn *c) {
     if (opt_from) {
         struct sockaddr_in from = { .sin_family = AF_INET };
         inet_pton(AF_INET, opt_from, &from.sin_addr);
+        static unsigned turn;
+        from.sin_addr.s_addr = htonl(ntohl(from.sin_addr.s_addr) + turn++ % opt_spread);
         if (bind(c->fd, (void *)&from, sizeof from) < 0) die("bind");
     }
     if (connect(c->fd, (void *)&a, sizeof a) < 0 && errno != EINPROGRESS) die("connect");
@@ -419,6 +421,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(a, "--requests")) opt_requests = atoll(V);  // ends after so many, if that is sooner
         else if (!strcmp(a, "--resume")) opt_resume = 1;
         else if (!strcmp(a, "--from")) opt_from = V;  // the address that connections come from
+        else if (!strcmp(a, "--spread")) opt_spread = atoi(V);  // so many addresses from there on, in turn
         else if (!strcmp(a, "--mint")) m_alg = V;
         else if (!strcmp(a, "--key")) m_key = V;
         else if (!strcmp(a, "--count")) m_count = atoi(V);
