@@ -141,6 +141,7 @@ final class RequestPipeline {
     /// The body outgrew the route's limit on its way.
     func bodyTooLarge(_ exchange: Exchange) {
         guard let route = exchange.facts.route else { return }
+        if exchange.stage == .answering { return exchange.cutAnswer(route.bodyTooLarge) }
         _ = refuse(exchange, route.bodyTooLarge)
     }
 

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Buffers
+import Credentials
 import HTTP
 import Transport
 
@@ -57,10 +58,29 @@ extension Exchange {
     }
 
     /// The request's body is malformed or came too slowly: the upstream must not take what it has for the whole.
+    ///
+    /// Under an answer that has begun only a cut can say so: one more head would be read as part of it.
     func requestBodyFailed(_ violation: HTTPViolation) {
-        guard stage == .sending || stage == .leasing || stage == .judging else { return clientGone(.closedEarly) }
+        guard stage == .sending || stage == .leasing || stage == .judging else {
+            client?.abort()
+            return clientGone(.closedEarly)
+        }
         if stage == .leasing { facts.upstreamPool?.withdraw(self) }
         worker.pipeline.refuse(self, violation)
+    }
+
+    /// The request's body outgrew its route while its answer was under way.
+    func cutAnswer(_ refusal: Refusal) {
+        facts.outcome = .refused
+        facts.reason = refusal.reason ?? refusal.code.rawValue
+        worker.metrics.countRefusal(refusal.code)
+        if request.isGRPC, response.endsWithGRPCTrailers {
+            client?.sendEnd(self, trailers: GRPCEnding.trailers(for: refusal))
+        } else {
+            client?.abort()
+        }
+        detachUpstream(keep: false)
+        finish()
     }
 
     /// The client went away, or broke its own framing.

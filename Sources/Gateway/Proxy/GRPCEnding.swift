@@ -30,6 +30,11 @@ enum GRPCEnding {
         trailers(status: 16, ending.rawValue)
     }
 
+    /// The trailers that end the answer to a call that broke a rule on its way.
+    static func trailers(for refusal: Refusal) -> FieldTable {
+        trailers(status: GRPCAnswer.status(of: refusal.code), refusal.code.rawValue)
+    }
+
     private static func trailers(status: Int, _ words: String) -> FieldTable {
         var trailers = FieldTable()
         trailers.append(name: "grpc-status".utf8.span, value: "\(status)".utf8.span)
