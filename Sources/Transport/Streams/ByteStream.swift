@@ -167,7 +167,9 @@ package final class ByteStream: EventSource {
     package var isClosed: Bool { phase == .closed || wasReported }
 
     /// Whether bytes can be written and will be sent.
-    package var isOpen: Bool { phase == .open && !wantsClose && !wantsWriteEnd }
+    package var isOpen: Bool {
+        phase == .open && !wantsClose && !wantsWriteEnd && brokenBy == nil && startFailure == nil
+    }
 
     /// Whether the peer has ended its side, as far as epoll has told, even if unread bytes come before the end.
     package var peerHasEnded: Bool { sawPeerEnd || inboundEnded }
