@@ -24,7 +24,9 @@ seconds=20
 if [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
 [ $# -eq 0 ] || targets=("$@")
 [ -n "${FUZZ_BUILT:-}" ] || for product in WireFuzz ProofsFuzz; do
-    SALLYPORT_FUZZ=1 swift build -c release --sanitize=fuzzer --sanitize=address --product "$product" --scratch-path .build/fuzz >&2
+    # The build hands the sanitizers on in an order of chance, and only where the fuzzer comes last is coverage seen.
+    SALLYPORT_FUZZ=1 swift build -c release --sanitize=fuzzer --sanitize=address -Xswiftc -sanitize=fuzzer \
+        --product "$product" --scratch-path .build/fuzz >&2
 done
 mkdir -p Fuzz/crashes
 failed=0
@@ -42,7 +44,11 @@ for target in "${targets[@]}"; do
         failed=1
     fi
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1)
+    covered=$(grep -o 'cov: [0-9]*' "$log" | tail -1) || covered=
+    if [ -z "$covered" ] && [ "$result" = "no crash" ]; then
+        result="FAILED, blind: built without coverage, see $log"
+        failed=1
+    fi
     printf '%-16s %12s executions  corpus %6s  %-12s %s\n' \
         "$target" "${runs:-?}" "$(find "$corpus/$target" -type f | wc -l)" "${covered:-}" "$result"
     [ "$result" != "no crash" ] || rm -f "$log"

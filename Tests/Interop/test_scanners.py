@@ -84,12 +84,15 @@ def test_slow_connections_are_cut_and_take_nothing_from_others(stand, way):
         way, most, available.count("YES"), len(available), end, how))
     assert available and set(available) == {"YES"}, said[-3000:]
     if way == "slow reading":
-        # It reads what has already come for minutes before it looks whether there is a connection: the gateway is asked. Those that
-        # never connected are not there to be cut.
+        # It reads what has already come for minutes before it looks whether there is a connection: the gateway is asked. A reader is cut
+        # after a minute in which it took nothing; its kernel may take the last of what fits late, and then the scanner ends before that
+        # minute does. Nothing but these two may end one, and no upstream is blamed for any.
         seen = stand.metrics()
         cut, left = seen['sallyport_defences_total{defence="slow_reader"}'], seen["sallyport_open_connections"]
         blamed = seen.get('sallyport_upstream_failures_total{upstream="api"}', 0)
-        print("slow readers cut: %d, connections left open: %d, upstream blamed %d times" % (cut, left, blamed))
-        assert cut >= most and left < 10 and blamed == 0
+        ends = collections.Counter(line.get("reason") for line in stand.access() if line["status"] == 200 and line["bytes_out"] > 100_000)
+        print("slow readers cut: %d, connections left open: %d, upstream blamed %d times; ends: %s" % (cut, left, blamed, dict(ends)))
+        assert set(ends) <= {"client_write_timeout", "client_closed"} and left < 10 and blamed == 0
+        assert cut > most / 2
     else:
         assert how == "No open connections left", said[-3000:]

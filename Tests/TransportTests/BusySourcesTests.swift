@@ -122,7 +122,8 @@ import Testing
             let before = heard.count
             quick.write("b")
             try await eventually(loop) { heard.dropFirst(before).contains("b") }
-            #expect(heard.dropFirst(before).prefix { $0 == "a" }.count < 40)
+            // Behind all of them it would wait for hundreds; a machine with other work lets it miss some turns.
+            #expect(heard.dropFirst(before).prefix { $0 == "a" }.count < 200)
         }
         try await eventually(loop) { heard.filter { $0 == "a" }.count == 400 }
         slow.close()
