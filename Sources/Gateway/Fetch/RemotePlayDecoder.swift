@@ -22,10 +22,12 @@ package final class RemotePlayDecoder {
     private let clock: () -> Moment
     private var access: AccessToken?
     private var signIn: Task<AccessToken?, Never>?
-    /// Why Google's answer last could not be used, for the log; nil while it can.
-    ///
-    /// Never holds a token.
-    package private(set) var lastProblem: String?
+    /// Told when Google's answers cannot be used any more, and why, or with nil when they can again; never a token.
+    package var onChange: (@Reactor (String?) -> Void)?
+    /// Why Google's answer last could not be used; nil while it can.
+    package private(set) var lastProblem: String? {
+        didSet { if lastProblem != oldValue { onChange?(lastProblem) } }
+    }
     /// How often Google was asked for an access token.
     package private(set) var signIns = 0
 

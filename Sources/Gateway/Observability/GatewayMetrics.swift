@@ -43,6 +43,10 @@ package enum GatewayMetrics {
         "Time of a turn of a worker's loop; while one lasts the worker does nothing else.",
         bounds: Metric.turnSeconds
     )
+    package static let playQuestions = Metric.counter(
+        "sallyport_play_integrity_questions_total",
+        "Play Integrity tokens that Google was asked to open, by outcome (answered, unavailable)."
+    )
     package static let openConnections = Metric.gauge("sallyport_open_connections", "Client connections open.")
     package static let connections = Metric.counter("sallyport_connections_total", "Client connections accepted.")
     package static let tlsHandshakes = Metric.counter(
@@ -196,7 +200,7 @@ package enum GatewayMetrics {
         upstreamConnections,
         upstreamConnectionsTotal, upstreamIdle, upstreamFailures, upstreamEjections, upstreamStreams, openWebSockets,
         redisDuration, upstreamRetries, redisUp,
-        registryCache, signInAnswers, logDropped,
+        registryCache, signInAnswers, playQuestions, logDropped,
         trustRootNotAfter, statusListTimestamp, statusListEntries, statusListFetches,
         configSuccessful, configTimestamp, certificateNotAfter, restarts, hangs, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,

@@ -33,6 +33,9 @@ final class WorkerRole {
     private let link: any SupervisorLink
     private let ended: @Reactor () -> Void
     private var adopted: Set<Int> = []
+    /// Reloads that were asked for and are not done, the present one first.
+    private var reloads: [Int] = []
+    private let pool = BlockingPool(threads: 2)
     private var seal: SecretBytes
     private lazy var ticketTimer = LoopTimer(loop: loop) { [unowned self] in rotateTickets() }
     private lazy var leaseTimer = LoopTimer(loop: loop) { [unowned self] in tick() }
@@ -94,7 +97,9 @@ final class WorkerRole {
             setting.paths,
             keys: state.deviceKeys,
             seals: { [keys = state.keys] in keys.sealing },
-            loop: loop
+            loop: loop,
+            log: setting.log,
+            slot: setting.slot
         )
         let environment = WorkerEnvironment(
             index: setting.index,
@@ -113,14 +118,21 @@ final class WorkerRole {
                 state: state,
                 proofs: proofs,
                 loop: loop,
-                pool: BlockingPool(threads: 2),
+                pool: pool,
                 tickets: tickets,
                 seed: UInt32.random(in: .min ... .max)
             )
         } catch {
             throw ProcessFault(error.message)
         }
-        trust = WorkerTrust(proofs, configuration.trust, setting.paths, loop: loop, log: setting.log)
+        trust = WorkerTrust(
+            proofs,
+            configuration.trust,
+            setting.paths,
+            loop: loop,
+            log: setting.log,
+            slot: setting.slot
+        )
         state.keys.wantKeys = { link.send(.wantKeys(issuer: $0, held: $1)) }
         state.keys.sealChanged = { [unowned self] in tookSeal($0) }
     }
@@ -136,7 +148,7 @@ final class WorkerRole {
     /// Does what the supervisor says.
     func heard(_ message: ProcessMessage) {
         switch message {
-        case .reload(let number): reload(number)
+        case .reload(let number): askedToReload(number)
         case .drain(let milliseconds): drain(within: .milliseconds(milliseconds))
         case .adopt(let other): adopt(other)
         case .release(let other): release(other)
@@ -149,24 +161,40 @@ final class WorkerRole {
         }
     }
 
-    private func reload(_ number: Int) {
+    /// One after another, in the order in which they were asked for.
+    private func askedToReload(_ number: Int) {
+        reloads.append(number)
+        guard reloads.count == 1 else { return }
+        Task { @Reactor in
+            while let number = reloads.first {
+                link.send(.took(number, fault: await reload()))
+                reloads.removeFirst()
+            }
+        }
+    }
+
+    /// Takes the text in force; why it cannot be taken, else nil.
+    ///
+    /// Reading and checking it takes tens of milliseconds where there are many routes, so that is no work for the loop.
+    private func reload() async -> String? {
+        let accepted = setting.accepted
         do {
-            let fresh = try setting.accepted.load()
+            let fresh = try await pool.run { () throws(ProcessFault) in try accepted.load() }
             let rules = try trust.rules(fresh.trust)
-            try worker.reload(fresh)
+            try await worker.reload(fresh)
             worker.state.keys.follow(fresh.issuers)
             trust.took(fresh.trust, rules)
             // The file may have been rotated, or be another one now.
             try accessLog.redirect(to: fresh.log.access.destination)
-            link.send(.took(number, fault: nil))
+            return nil
         } catch let fault as ProcessFault {
-            link.send(.took(number, fault: fault.message))
+            return fault.message
         } catch let problem as SnapshotProblem {
-            link.send(.took(number, fault: problem.message))
+            return problem.message
         } catch let fault as TelemetryError {
-            link.send(.took(number, fault: fault.description))
+            return fault.description
         } catch {
-            link.send(.took(number, fault: "the configuration cannot be taken"))
+            return "the configuration cannot be taken"
         }
     }
 

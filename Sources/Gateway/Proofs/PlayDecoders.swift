@@ -3,6 +3,7 @@
 
 import Attestation
 import Credentials
+import Telemetry
 package import Transport
 
 /// The ways to have Google open a token: with an app's own service account, or with the gateway's.
@@ -14,6 +15,9 @@ package final class PlayDecoders {
     private let client: WebClient
     private let loop: EventLoop
     private let standard: RemotePlayDecoder?
+    private let log: Log
+    private let answered: Counter
+    private let unanswered: Counter
     private var own: [RecordID: Own] = [:]
     private var asking = 0
 
@@ -28,9 +32,18 @@ package final class PlayDecoders {
     private static let mostOwn = 256
 
     /// Decoders by `settings`; throws where its authorities cannot be used.
-    init(_ settings: TrustSettings, loop: EventLoop, pool: BlockingPool) throws(SnapshotProblem) {
+    init(
+        _ settings: TrustSettings,
+        loop: EventLoop,
+        pool: BlockingPool,
+        log: Log,
+        slot: MetricsSlot
+    ) throws(SnapshotProblem) {
         self.settings = settings
         self.loop = loop
+        self.log = log
+        answered = slot.counter(GatewayMetrics.playQuestions, "outcome=\"answered\"")
+        unanswered = slot.counter(GatewayMetrics.playQuestions, "outcome=\"unavailable\"")
         let client = try WebClient(settings, loop: loop, resolver: Resolver(loop: loop, pool: pool))
         self.client = client
         standard = settings.playAccount.flatMap { account in
@@ -42,6 +55,13 @@ package final class PlayDecoders {
                 deadline: settings.playDeadline
             ) { .now() }
         }
+        standard?.onChange = { problem in Self.tell(log, of: "the gateway", problem) }
+    }
+
+    /// What an operator has to see to: while Google does not answer, every Android sign-in of the account is degraded.
+    private static func tell(_ log: Log, of whose: String, _ problem: String?) {
+        guard let problem else { return log.info("Play Integrity tokens are opened again", ["account": whose]) }
+        log.error("Google opens no Play Integrity tokens", ["account": whose, "reason": problem])
     }
 
     /// The verdict of Google's API on `token`; nil where no account is there to ask it with.
@@ -51,7 +71,10 @@ package final class PlayDecoders {
         seals: SealingRing?
     ) async -> IntegrityVerdict? {
         guard let decoder = decoder(of: standing.app, seals) ?? standard else { return nil }
-        guard asking < Self.mostAsking else { return .unavailable }
+        guard asking < Self.mostAsking else {
+            unanswered.increment()
+            return .unavailable
+        }
         asking += 1
         defer { asking -= 1 }
         let apps = standing.androidApps
@@ -68,7 +91,13 @@ package final class PlayDecoders {
             )
             if verdict.reason != .malformed || verdict.stage != .decrypt { break }
         }
+        (verdict == .unavailable ? unanswered : answered).increment()
         return verdict
+    }
+
+    /// Whether an account is there to ask Google about an app with.
+    func mayAsk(about app: AppRecord, seals: SealingRing?) -> Bool {
+        standard != nil || decoder(of: app, seals) != nil
     }
 
     private func decoder(of app: AppRecord, _ seals: SealingRing?) -> RemotePlayDecoder? {
@@ -84,6 +113,7 @@ package final class PlayDecoders {
                 clock: { .now() }
             )
         else { return nil }
+        decoder.onChange = { [log, id = app.appID.rawValue] problem in Self.tell(log, of: id, problem) }
         if own.count >= Self.mostOwn { own = [:] }
         own[app.recordID] = Own(sealed: sealed, decoder: decoder)
         return decoder

@@ -34,8 +34,12 @@ extension ProofJudge {
     /// Judges a Play Integrity token with the app's own keys, or has Google open it.
     func tokenVerdict(_ token: String, _ standing: ProofStanding) async -> ProofVerdict {
         let apps = standing.androidApps
-        guard !apps.isEmpty else { return .refused(.notConfigured, .playIntegrity) }
         let seals = seals
+        guard !apps.isEmpty else {
+            // VCH-015: where nothing can open a token every device is degraded, whatever is registered.
+            let isOpened = !standing.playKeys(seals).isEmpty || rules.play.mayAsk(about: standing.app, seals: seals)
+            return isOpened ? .refused(.notConfigured, .playIntegrity) : ProofVerdict(.notConfigured)
+        }
         let verdict = await pool.run {
             IntegrityVerifier(apps: apps).verdict(
                 on: token,

@@ -15,13 +15,24 @@ final class WorkerTrust {
     private let judge: ProofJudge
     private let paths: StatePaths
     private let loop: EventLoop
+    private let log: Log
+    private let slot: MetricsSlot
     private let follower: TrustFollower
 
     /// Keeps `judge`, which was made by the same settings.
-    init(_ judge: ProofJudge, _ settings: TrustSettings, _ paths: StatePaths, loop: EventLoop, log: Log) {
+    init(
+        _ judge: ProofJudge,
+        _ settings: TrustSettings,
+        _ paths: StatePaths,
+        loop: EventLoop,
+        log: Log,
+        slot: MetricsSlot
+    ) {
         self.judge = judge
         self.paths = paths
         self.loop = loop
+        self.log = log
+        self.slot = slot
         follower = TrustFollower(TrustFiles(settings, paths), loop: loop, pool: judge.pool) { reading in
             judge.take(reading.bundle)
         } failed: { fault in
@@ -35,7 +46,9 @@ final class WorkerTrust {
         _ paths: StatePaths,
         keys: DeviceKeyStore,
         seals: @escaping @Reactor () -> SealingRing?,
-        loop: EventLoop
+        loop: EventLoop,
+        log: Log,
+        slot: MetricsSlot
     ) throws(ProcessFault) -> ProofJudge {
         // Chains take a thread of their own: names and files shall not wait behind them, nor they behind those.
         let pool = BlockingPool(threads: 1)
@@ -45,7 +58,7 @@ final class WorkerTrust {
                 keys: keys,
                 pool: pool,
                 seals: seals,
-                rules: try rules(settings, loop: loop)
+                rules: try rules(settings, loop: loop, log: log, slot: slot)
             )
         } catch let problem as SnapshotProblem {
             throw ProcessFault(problem.message)
@@ -61,7 +74,7 @@ final class WorkerTrust {
 
     /// The rules of a configuration that may be taken.
     func rules(_ settings: TrustSettings) throws(SnapshotProblem) -> ProofJudge.Rules {
-        try Self.rules(settings, loop: loop)
+        try Self.rules(settings, loop: loop, log: log, slot: slot)
     }
 
     /// A configuration is in force.
@@ -72,11 +85,13 @@ final class WorkerTrust {
 
     private static func rules(
         _ settings: TrustSettings,
-        loop: EventLoop
+        loop: EventLoop,
+        log: Log,
+        slot: MetricsSlot
     ) throws(SnapshotProblem) -> ProofJudge.Rules {
         ProofJudge.Rules(
             environments: settings.environments,
-            play: try PlayDecoders(settings, loop: loop, pool: BlockingPool(threads: 1))
+            play: try PlayDecoders(settings, loop: loop, pool: BlockingPool(threads: 1), log: log, slot: slot)
         )
     }
 }

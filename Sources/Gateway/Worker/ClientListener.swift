@@ -69,7 +69,7 @@ final class ClientListener: ConnectionTaker {
         if let refusal { return turnAway(connection, refusal) }
         var redirectPort: UInt16?
         if case .redirectToHTTPS(let port) = settings.traffic { redirectPort = port }
-        let tls = snapshot.tls[index]
+        let tls = snapshot.tls[index]?.context
         let facts = ClientConnectionFacts(
             peer: address,
             isTrustedProxy: isTrusted,

@@ -22,7 +22,7 @@ final class GatewaySnapshot {
     /// The sizes and times of client streams.
     let streamLimits: StreamLimits
     /// The TLS set-up of each listener, in the order of the configuration; nil for clear text.
-    let tls: [TLSServerContext?]
+    let tls: [ListenerTLS?]
     /// The endpoints that each listener serves itself, in the order of the configuration; nil: none.
     let endpoints: [LocalEndpointTable?]
     /// Counts requests to the gateway's own endpoints.
@@ -32,14 +32,16 @@ final class GatewaySnapshot {
     /// Counts requests that no route matched.
     let unrouted: RouteMetrics
 
-    /// Compiles `settings`; throws what keeps it from being served, and then nothing has changed.
+    /// Compiles `settings`, whose listeners' TLS is set up already; throws what keeps it from being served, and then nothing
+    /// has changed.
     init(
         _ settings: Configuration,
+        tls: [ListenerTLS?],
         replacing old: GatewaySnapshot?,
-        tickets: TicketKeys,
         resolver: Resolver,
         loop: EventLoop,
-        slot: MetricsSlot
+        slot: MetricsSlot,
+        counters: RouteMetricsTable
     ) throws(SnapshotProblem) {
         self.settings = settings
         var pools: [UpstreamPool] = []
@@ -62,15 +64,15 @@ final class GatewaySnapshot {
         self.pools = pools
         self.routing = RoutingTable(
             settings.routes.map { route in
-                Route(route, pool: pools[route.upstream], metrics: RouteMetrics(route: route.name, slot: slot))
+                Route(route, pool: pools[route.upstream], metrics: counters[route.name])
             }
         )
-        self.local = RouteMetrics(route: "_local", slot: slot)
+        self.local = counters["_local"]
         self.endpoints = settings.listeners.map {
             $0.serves.isEmpty ? nil : LocalEndpointTable(serving: $0.serves, limits: $0.limits)
         }
         self.bindsSessions = settings.routes.contains { $0.signIn?.tokens == .opaque }
-        self.unrouted = RouteMetrics(route: "_none", slot: slot)
+        self.unrouted = counters["_none"]
         self.parserLimits = ParserLimits(settings.http)
         var http2 = settings.http2
         http2.heads = parserLimits
@@ -81,15 +83,7 @@ final class GatewaySnapshot {
         streamLimits.flushPatience = settings.timeouts.patience
         self.streamLimits = streamLimits
         self.trustedProxies = settings.clientAddress.trustedProxies
-        var contexts: [TLSServerContext?] = []
-        for listener in settings.listeners {
-            guard case .tls(let tls) = listener.traffic else {
-                contexts.append(nil)
-                continue
-            }
-            contexts.append(try ListenerTLS.context(for: tls, tickets: tickets))
-        }
-        self.tls = contexts
+        self.tls = tls
     }
 
     /// The route of a request, or nil.

@@ -36,7 +36,9 @@ package final class Worker {
     let http2 = HTTP2Recycling()
     private(set) lazy var http2Turn = HTTP2Turn(loop: loop)
 
+    private let counters: RouteMetricsTable
     private let resolver: Resolver
+    private let pool: BlockingPool
     private var tickets: TicketKeys
     private var decisions: DecisionSequence
     private var listeners: [ClientListener] = []
@@ -72,17 +74,20 @@ package final class Worker {
         loop.turnTimes = environment.metrics.histogram(GatewayMetrics.loopTurns)
         self.defences = DefenceRecorder(slot: environment.metrics, log: environment.log, loop: loop)
         self.memory = MemoryGuard(loop: loop, log: environment.log, slot: environment.metrics)
+        self.counters = RouteMetricsTable(slot: environment.metrics)
+        self.pool = pool
         self.resolver = Resolver(loop: loop, pool: pool)
         self.tickets = tickets
         self.decisions = DecisionSequence(process: seed)
         self.drainTimer = LoopTimer(loop: loop)
         self.snapshot = try GatewaySnapshot(
             configuration,
+            tls: ListenerTLS.all(of: configuration, tickets),
             replacing: nil,
-            tickets: tickets,
             resolver: resolver,
             loop: loop,
-            slot: environment.metrics
+            slot: environment.metrics,
+            counters: counters
         )
     }
 
@@ -168,18 +173,31 @@ package final class Worker {
         drainTimer.arm(after: .milliseconds(10))
     }
 
-    /// Takes a new configuration in place, or keeps the old one and says why.
-    package func reload(_ configuration: Configuration) throws(SnapshotProblem) {
+    /// Takes a new configuration in place, or keeps the old one and says why; requests go on meanwhile.
+    package func reload(_ configuration: Configuration) async throws(SnapshotProblem) {
+        await TLSClientContext.refreshSystemTrust(on: pool)
+        await counters.prepare(configuration.routes.map(\.name), on: loop)
+        let tls = try await ListenerTLS.all(
+            of: configuration,
+            replacing: snapshot.tls,
+            tickets,
+            on: loop,
+            pool
+        )
         let new = try GatewaySnapshot(
             configuration,
+            tls: tls,
             replacing: snapshot,
-            tickets: tickets,
             resolver: resolver,
             loop: loop,
-            slot: environment.metrics
+            slot: environment.metrics,
+            counters: counters
         )
         snapshot.retire(after: new)
+        letGo(snapshot)
         snapshot = new
+        // They may have changed meanwhile.
+        rotate(tickets)
         for connection in connections.values { connection.configurationChanged() }
         state.tokens.configure(configuration.tokens)
         handOff.configurationChanged()
@@ -187,10 +205,23 @@ package final class Worker {
         shareTurns()
     }
 
+    /// Frees what nothing uses any more in turns of its own: hundreds of routes and certificates take milliseconds.
+    private func letGo(_ former: GatewaySnapshot) {
+        Task { @Reactor [loop] in
+            var former: GatewaySnapshot? = former
+            var parts = former?.tls.compactMap { $0?.context.parts } ?? []
+            await loop.nextTurn()
+            former = nil
+            while let last = parts.popLast() {
+                await last.freed { await loop.nextTurn() }
+            }
+        }
+    }
+
     /// Seals new session tickets with the keys of the next period.
     package func rotate(_ tickets: TicketKeys) {
         self.tickets = tickets
-        for context in snapshot.tls {
+        for context in snapshot.tls.map({ $0?.context }) {
             guard let context, context.ticketKeys != nil else { continue }
             context.ticketKeys = tickets
         }

@@ -13,6 +13,15 @@ extension EventLoop {
         guard woke else { throw CancellationError() }
     }
 
+    /// Lets everybody else have a turn: for work that comes in slices.
+    package func nextTurn() async {
+        do throws(CancellationError) {
+            try await sleep(for: .milliseconds(1))
+        } catch {
+            // Whoever cancels the work stops it himself.
+        }
+    }
+
     /// Gives `operation`'s value, or nil once `deadline` has passed; a late value is dropped.
     package func value<T: Sendable>(
         within deadline: Duration,

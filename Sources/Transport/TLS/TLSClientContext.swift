@@ -52,7 +52,7 @@ package final class TLSClientContext {
         switch trust {
         case .unverified: return
         case .system:
-            guard unsafe SSL_CTX_set_default_verify_paths(context) == 1 else {
+            guard unsafe SystemTrust.install(in: context) else {
                 throw TLSErrorQueue.drain(otherwise: .badTrustFile)
             }
         case .authorities(let pem):

@@ -31,27 +31,57 @@ package final class TLSServerContext {
         try reload(settings)
     }
 
+    /// Reads as `init` does, and calls `pause` between two identities: each takes a good part of a millisecond.
+    package init(
+        _ settings: TLSServerSettings,
+        ticketKeys: TicketKeys?,
+        pause: @Reactor () async -> Void
+    ) async throws(TLSFailure) {
+        self.ticketKeys = ticketKeys
+        var read = ReadIdentities()
+        for source in settings.identities {
+            try read.add(source, settings, owner: self)
+            await pause()
+        }
+        try take(read, settings)
+    }
+
     /// Makes new connections use `settings`; on failure everything stays as it was.
     package func reload(_ settings: TLSServerSettings) throws(TLSFailure) {
+        var read = ReadIdentities()
+        for source in settings.identities { try read.add(source, settings, owner: self) }
+        try take(read, settings)
+    }
+
+    /// What was made of the identities so far.
+    @Reactor
+    private struct ReadIdentities {
+        var contexts: [ServerSideContext] = []
+        var names: [(identity: String, names: [String])] = []
+
+        mutating func add(
+            _ source: TLSServerSettings.Identity,
+            _ settings: TLSServerSettings,
+            owner: TLSServerContext
+        ) throws(TLSFailure) {
+            let identity = try TLSIdentity(source)
+            contexts.append(try ServerSideContext(identity, settings, owner: owner))
+            names.append((source.name, identity.serverNames()))
+        }
+    }
+
+    private func take(_ read: ReadIdentities, _ settings: TLSServerSettings) throws(TLSFailure) {
         let protocols = try ProtocolNames.wire(settings.applicationProtocols)
         var fallback: Int?
         if let name = settings.defaultIdentity {
             fallback = settings.identities.firstIndex { $0.name == name }
             if fallback == nil { throw TLSFailure(.unusableSetting, detail: "no identity is named \(name)") }
         }
-        var contexts: [ServerSideContext] = []
-        var names: [(identity: String, names: [String])] = []
-        for source in settings.identities {
-            let identity = try TLSIdentity(source)
-            let context = try ServerSideContext(identity, settings, owner: self)
-            contexts.append(context)
-            names.append((source.name, identity.serverNames()))
-        }
-        guard !contexts.isEmpty else { throw TLSFailure(.unusableSetting, detail: "no certificate") }
-        self.contexts = contexts
+        guard !read.contexts.isEmpty else { throw TLSFailure(.unusableSetting, detail: "no certificate") }
+        contexts = read.contexts
         self.protocols = protocols
         self.fallback = fallback
-        serverNames = names
+        serverNames = read.names
         indexNames()
         applyTicketKeys()
     }
@@ -73,6 +103,20 @@ package final class TLSServerContext {
 
     private func applyTicketKeys() {
         for context in contexts { context.allowTickets(ticketKeys != nil) }
+    }
+
+    /// What it holds of its identities: to be freed piece by piece where it ends.
+    package var parts: Parts { Parts(contexts: contexts) }
+
+    /// Holds the identities of a context that may end meanwhile.
+    @Reactor
+    package struct Parts {
+        fileprivate var contexts: [ServerSideContext]
+
+        /// Lets go of one after another, and calls `pause` in between.
+        package consuming func freed(pause: @Reactor () async -> Void) async {
+            while contexts.popLast() != nil { await pause() }
+        }
     }
 
     /// A new server-side SSL object.
