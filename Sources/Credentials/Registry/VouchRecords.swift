@@ -40,9 +40,9 @@ package struct VouchSettings: Codable, Sendable, Equatable {
 
     /// What holds for an app that set nothing.
     ///
-    /// An hour keeps an app inside Google's ordinary quota of 10,000 a day with some 400 active devices an hour.
+    /// Ten minutes cover launches that follow each other; an app with many devices takes more, to stay inside Google's quota.
     package static let standard = VouchSettings(
-        verdictCache: 3_600,
+        verdictCache: 600,
         runTokenLife: 900,
         nonceLife: 300,
         policies: [],

@@ -55,7 +55,7 @@ extension AdminRoutes {
         let outcome = try await registryCall { () async throws(RegistryError) in
             try await registry.create(record, by: request.by, events: [HistoryEvent("app_created", details)])
         }
-        let steps = [record.addsWebsite, record.addsServer].map { "\($0) --app \(appID.rawValue)" }
+        let steps = record.firstSteps.map { "\($0) --app \(appID.rawValue)" }
         let members: [(String, JSONValue)] = [
             ("message", .string("app \(appID.rawValue) (\(username)) of \(organization.rawValue) made")),
             ("next_steps", .texts(steps)),

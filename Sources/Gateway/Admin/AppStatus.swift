@@ -34,13 +34,13 @@ extension AdminRoutes {
                         platform(
                             "ios",
                             native.ios.map { "\($0.bundleID), team \($0.teamID)" },
-                            "sallyport native add ios --bundle-id B --team-id T",
+                            AppRecord.addsApple,
                             record
                         ),
                         platform(
                             "android",
                             native.android.map { "\($0.package), \($0.sha256.count) certificates" },
-                            "sallyport native add android --package P --sha256 F",
+                            AppRecord.addsAndroid,
                             record
                         ),
                     ])
@@ -73,6 +73,17 @@ extension AdminRoutes {
 }
 
 extension AppRecord {
+    static let addsApple = "sallyport native add ios --bundle-id B --team-id T"
+    static let addsAndroid = "sallyport native add android --package P --sha256 F"
+
+    /// What a new app needs before anybody comes in; pages have no place in `vouch`.
+    var firstSteps: [String] {
+        switch dialects.first {
+        case .vouch: [Self.addsApple, Self.addsAndroid, addsServer]
+        case .appengine, .offlineid, nil: [addsWebsite, addsServer]
+        }
+    }
+
     /// The command that lets a website in, in the app's first dialect.
     var addsWebsite: String {
         dialects.first == .appengine ? "sallyport domains add DOMAIN" : "sallyport origins add ORIGIN"

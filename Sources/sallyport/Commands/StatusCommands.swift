@@ -90,7 +90,7 @@ enum StatusCommands {
         text += "\n"
         for platform in answer.items("platforms") {
             let entries = platform.texts("registered")
-            text += "  \(platform.text("platform")): \(entries.isEmpty ? "nothing registered" : "")\n"
+            text += "  \(platform.text("platform")):\(entries.isEmpty ? " nothing registered" : "")\n"
             for entry in entries { text += "    \(entry)\n" }
             for command in platform.texts("commands") { text += "    add: \(command)\n" }
         }
