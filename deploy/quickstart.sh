@@ -97,7 +97,11 @@ print_lines() {
         printf '\n# %s\n%s\n' "${titles[i]}" "$line"
         i=$((i + 1))
     done
-    printf '\n# the command line: %s --help; it finds this gateway by\nexport SALLYPORT_CONFIG=%s/sallyport.yaml\n' "$BINARY" $RUN
+    # What a refusal says is mended by a command: it is to find the gateway, and the app of these lines.
+    # shellcheck source=/dev/null
+    . "$RUN/app"
+    printf '\n# the command line: sallyport --help; it finds this gateway and this app by\n'
+    printf 'export SALLYPORT_CONFIG=%s/sallyport.yaml SALLYPORT_APP=%s PATH=$PWD/%s:$PATH\n' $RUN "$APP" "${BINARY%/*}"
     printf '\nWhat comes next: config/examples/README.md (a website, an iOS or Android app, a server, a simulator)\n'
     printf '\nEnd it with: deploy/quickstart.sh --stop\n'
 }

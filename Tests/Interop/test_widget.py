@@ -3,12 +3,16 @@
 """The example chat widget in Chromium, against the quickstart's gateway and services."""
 import functools
 import http.server
+import os
+import signal
 import threading
 import time
 import urllib.parse
 
 import pytest
 
+import gateway as binary
+import upstreams
 from test_browser import Browser
 from test_guides import EXAMPLES, quickstart  # noqa: F401 (a fixture)
 
@@ -32,6 +36,7 @@ def sites():
 @pytest.fixture
 def browser(tmp_path):
     one = Browser(tmp_path / "chromium")
+    one.command("Page.addScriptToEvaluateOnNewDocument", source="window.logged = []; console.error = (text) => logged.push(text)")
     yield one
     one.stop()
 
@@ -72,6 +77,8 @@ def test_the_token_runs_out_and_the_widget_goes_on(quickstart, browser, sites, a
         # Three calls at once before the end need no new token; after it the next one signs in, once for all three.
         browser.evaluate("window.first = widget.token, Promise.all([widget.call('a'), widget.call('b')]).then(() => true)")
         assert browser.evaluate("widget.signIns") == 1
+        # A page that slept does not renew in time: the gateway ends what it finds over.
+        browser.evaluate("clearTimeout(widget.renewal)")
         use_first = "fetch(widget.gateway + '/chat/x', { headers: { orgid: 'acme', Authorization: `Bearer ${first}` } }).then((a) => a.json()).then((a) => a.code ?? 'taken')"
         assert browser.evaluate(use_first) == "taken"
         wait_for(browser, "widget.lastClose === 4401")
@@ -83,9 +90,33 @@ def test_the_token_runs_out_and_the_widget_goes_on(quickstart, browser, sites, a
         browser.evaluate("widget.send('still there?')")
         wait_for(browser, "document.querySelector('.theirs')?.textContent === 'still there?'")
         assert browser.evaluate("document.querySelector('.fault')") is None
+        # One that is awake renews before the end: the next socket takes over from the present one, and the visitor sees nothing.
+        browser.evaluate("widget.lastClose = undefined, window.states = [], widget.onstate = (text) => states.push(text)")
+        wait_for(browser, "widget.signIns === 3 && widget.token !== first && states.includes('online')", seconds=8)
+        assert browser.evaluate("widget.send('and now?')")
+        wait_for(browser, "[...document.querySelectorAll('.theirs')].at(-1).textContent === 'and now?'")
+        assert browser.evaluate("states") == ["online"] and browser.evaluate("widget.lastClose === undefined")
     finally:
         file.write_text(whole)
         assert quickstart.shell("sallyport reload").returncode == 0
+
+
+def test_another_website_is_refused_and_reads_why(quickstart, browser, sites, app):  # noqa: F811
+    open_widget(browser, quickstart, sites[1])
+    wait_for(browser, "document.querySelector('.fault') !== null")
+    assert browser.evaluate("document.getElementById('state').textContent") == "offline"
+    # The visitor gets a sentence, the owner of the site the reason in the console; nobody asks again.
+    assert browser.evaluate("document.querySelector('.fault').textContent").startswith("Live chat isn't set up for this website yet.")
+    assert "domain_not_allowed: This website is not on the app's list." in browser.evaluate("logged.join()"), browser.evaluate("logged")
+    assert browser.evaluate("widget.retry === null || widget.failures === 0")
+
+
+def test_a_gateway_that_is_away_is_asked_again(quickstart, browser, sites, app):  # noqa: F811
+    settings = {"gateway": "https://localhost:%d" % upstreams.free_port()}
+    browser.command("Page.navigate", url="http://%s/?%s" % (sites[0], urllib.parse.urlencode(settings)))
+    wait_for(browser, "typeof widget === 'object' && widget.failures >= 2")
+    assert browser.evaluate("[...document.querySelectorAll('.fault')].map((one) => one.textContent)") == ["The chat cannot be reached at the moment. It is tried again."]
+    assert browser.evaluate("document.getElementById('state').textContent") == "offline"
 
 
 def test_the_widget_signs_in_calls_renews_and_is_told_when_its_app_is_revoked(quickstart, browser, sites, app):  # noqa: F811
@@ -102,15 +133,18 @@ def test_the_widget_signs_in_calls_renews_and_is_told_when_its_app_is_revoked(qu
     browser.evaluate("widget.token = widget.token.slice(0, -4) + 'AAAA'")
     assert browser.evaluate("widget.call('hello').then((answer) => answer.path)") == "/chat/hello"
     assert browser.evaluate("widget.signIns") == 2
+    # A guest whose token is not taken any more becomes one anew.
+    browser.evaluate("widget.person = widget.person.slice(0, -4) + 'AAAA'")
+    assert browser.evaluate("widget.call('hello').then((answer) => answer.path)") == "/chat/hello"
+    # A socket that breaks is opened again after a pause, with the token that is there.
+    for worker in binary.children_of(quickstart.gateway.pid):
+        if binary.is_worker(worker):
+            os.kill(worker, signal.SIGKILL)
+    wait_for(browser, "widget.lastClose === 1006")
+    wait_for(browser, "document.getElementById('state').textContent === 'online'")
+    assert browser.evaluate("widget.signIns") == 2
     revoked = quickstart.shell("sallyport apps revoke --app app_widget")
     assert revoked.returncode == 0, revoked.stdout
     wait_for(browser, "widget.lastClose === 4401", seconds=3)
-    wait_for(browser, "document.body.innerText.includes('not signed in any more')", seconds=3)
-
-
-def test_another_website_is_refused_and_reads_why(quickstart, browser, sites, app):  # noqa: F811
-    open_widget(browser, quickstart, sites[1])
-    wait_for(browser, "document.querySelector('.fault') !== null")
-    said = browser.evaluate("document.querySelector('.fault').textContent")
-    assert "website" in said and "list" in said or "revoked" in said, said
-    assert browser.evaluate("document.getElementById('state').textContent") == "offline"
+    wait_for(browser, "document.body.innerText.includes('This chat has ended.')", seconds=3)
+    assert browser.evaluate("[widget.lastFault.code, widget.lastFault.reason].join()") == "app_attestation_failed,revoked"
