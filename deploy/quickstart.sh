@@ -101,6 +101,7 @@ print_lines() {
     # shellcheck source=/dev/null
     . "$RUN/app"
     printf '\n# the command line: sallyport --help; it finds this gateway and this app by\n'
+    # shellcheck disable=SC2016  # the reader's shell expands them
     printf 'export SALLYPORT_CONFIG=%s/sallyport.yaml SALLYPORT_APP=%s PATH=$PWD/%s:$PATH\n' $RUN "$APP" "${BINARY%/*}"
     printf '\nWhat comes next: config/examples/README.md (a website, an iOS or Android app, a server, a simulator)\n'
     printf '\nEnd it with: deploy/quickstart.sh --stop\n'
