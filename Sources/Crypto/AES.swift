@@ -124,7 +124,9 @@ package enum AESKeyWrap {
     /// `secret`, whose length is a multiple of eight, wrapped under `key`.
     package static func wrap(_ secret: SecretBytes, key: SecretBytes) throws(CryptoError) -> [UInt8] {
         guard secret.count >= 16, secret.count % 8 == 0 else { throw .illegalLength }
-        return try run(secret.copy(), key: key, isWrapping: true)
+        var bytes = secret.copy()
+        defer { SecretBytes.wipe(&bytes) }
+        return try run(bytes, key: key, isWrapping: true)
     }
 
     /// The secret wrapped in `wrapped` under `key`.

@@ -28,8 +28,9 @@ package final class HMACSHA256 {
 
     /// A computation under a secret.
     package convenience init(key: SecretBytes) {
-        let bytes = key.copy()
+        var bytes = key.copy()
         self.init(key: bytes.span)
+        SecretBytes.wipe(&bytes)
     }
 
     /// A computation under the bytes of an array.

@@ -18,13 +18,13 @@ package final class SecretBytes: @unchecked Sendable {
     /// Takes over `bytes` and wipes them.
     package convenience init(wiping bytes: inout [UInt8]) {
         self.init(bytes.span)
-        unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
-        bytes.removeAll()
+        Self.wipe(&bytes)
     }
 
     /// The UTF-8 of `text`.
     package convenience init(utf8 text: String) {
-        self.init(Array(text.utf8).span)
+        var bytes = Array(text.utf8)
+        self.init(wiping: &bytes)
     }
 
     /// `count` fresh random bytes.
@@ -51,7 +51,13 @@ package final class SecretBytes: @unchecked Sendable {
         return try body(unsafe Span(_unsafeElements: UnsafeBufferPointer(typed)))
     }
 
-    /// A copy that the caller must look after.
+    /// Overwrites what was a copy of a secret, and empties it.
+    package static func wipe(_ bytes: inout [UInt8]) {
+        unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
+        bytes.removeAll()
+    }
+
+    /// A copy that the caller must look after, and `wipe`.
     package func copy() -> [UInt8] {
         unsafe Array(memory)
     }

@@ -1,8 +1,6 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-import Glibc
-
 /// Lines about the life of the process, on standard error: start, reload, a child that died.
 ///
 /// Never about one request.
@@ -53,10 +51,8 @@ package struct Log: Sendable {
 
     private func write(_ level: Level, _ message: String, _ fields: KeyValuePairs<String, String>) {
         guard level >= minimum else { return }
-        let line = render(level, message, fields, at: Timestamp.now())
-        let bytes = Array(line.utf8)
         // One write keeps lines of several processes whole; a full pipe loses the line rather than stop the loop.
-        _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
+        StandardError.write(Array(render(level, message, fields, at: Timestamp.now()).utf8))
     }
 
     package func render(

@@ -111,10 +111,12 @@ package struct LogSink: ~Copyable {
     }
 
     /// The length of the whole lines that a pipe takes in one piece (PIPE_BUF), so that processes do not mix lines.
-    private static func wholeLines(_ bytes: Span<UInt8>) -> Int {
+    ///
+    /// A line that is longer goes in pieces: more than that could wait for whoever reads.
+    static func wholeLines(_ bytes: Span<UInt8>) -> Int {
         guard bytes.count > 4096 else { return bytes.count }
         var end = 4096
         while end > 0, bytes[end - 1] != UInt8(ascii: "\n") { end -= 1 }
-        return end > 0 ? end : bytes.count
+        return end > 0 ? end : 4096
     }
 }

@@ -41,6 +41,19 @@ enum Vectors {
 }
 
 @Suite struct ProofVectorTests {
+    @Test(arguments: ["9300000000000000", "-1", "31536001"])
+    func `a vector whose age cannot be meant is no vector`(age: String) throws {
+        let file = try #require(try Vectors.files(in: "play-integrity").first)
+        var text = String(decoding: try Vectors.bytes(file), as: UTF8.self)
+        text = text.replacingOccurrences(of: #""max_age_seconds": *[0-9]+,"#, with: "", options: .regularExpression)
+        let open = try #require(text.firstIndex(of: "{"))
+        text.insert(contentsOf: "\"max_age_seconds\":\(age),", at: text.index(after: open))
+        let vector = try ProofVector(parsing: Array(text.utf8))
+        #expect(throws: ProofVector.ParseError.field("max_age_seconds")) {
+            try vector.judged(at: Vectors.now, rootText: Vectors.rootText)
+        }
+    }
+
     @Test(arguments: zip(Vectors.folders, [104, 136, 65]))
     func `every vector gets the verdict and reason of its file`(folder: String, count: Int) throws {
         let files = try Vectors.files(in: folder)

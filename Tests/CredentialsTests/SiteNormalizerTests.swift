@@ -76,6 +76,12 @@ import Testing
         #expect(SiteNormalizer.origin(presented: "https://a.com?x") == .failure(.host))
     }
 
+    @Test func `what is longer than any name is not read letter by letter`() {
+        let spaces = String(repeating: " ", count: 1_000)
+        #expect(SiteNormalizer.origin(presented: spaces + "https://a.com") == .success("https://a.com"))
+        #expect(SiteNormalizer.origin(presented: spaces + spaces + "https://a.com") == .failure(.host))
+    }
+
     @Test(arguments: [
         "https://shop.example.com", "http://localhost:8081", "https://a-b.example:8443", "http://127.0.0.1:3000",
         "https://Shop.example.com", "https://a.com:443", "http://a.com:80", "https://a.com.", "https://a.com:08",

@@ -171,10 +171,10 @@ package struct ProofVector: Sendable {
             throw .field("decryption_key, verification_key")
         }
         guard let nonce = document["expected_nonce"]?.string else { throw .field("expected_nonce") }
-        let verifier = IntegrityVerifier(
-            apps: try androidApps(),
-            maximumAge: Int64(document["max_age_seconds"]?.integer ?? 300)
-        )
+        let age = document["max_age_seconds"]?.integer ?? 300
+        // A year is more than any honest vector says; the verifier counts in milliseconds.
+        guard 0...31_536_000 ~= age else { throw .field("max_age_seconds") }
+        let verifier = IntegrityVerifier(apps: try androidApps(), maximumAge: Int64(age))
         return ProofJudgement(verifier.verdict(on: try text("token"), keys: [keys], nonce: nonce, at: now))
     }
 

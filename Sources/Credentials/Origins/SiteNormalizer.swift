@@ -3,6 +3,10 @@
 
 /// The one normaliser of origins (OFF-069) and domains (APP-038): pure, with the tables of the specification as tests.
 package enum SiteNormalizer {
+    /// A host name has 253 bytes, its letters at most four bytes each before they are encoded; what is longer names none,
+    /// and is not looked at letter by letter.
+    private static let longestText = 1_100
+
     /// Normalises what an administrator adds as an origin; path, query and fragment are dropped.
     package static func origin(adding text: String) -> Result<String, SiteProblem> {
         Result { () throws(SiteProblem) in try origin(parse(text, tail: .dropped)) }
@@ -39,6 +43,7 @@ package enum SiteNormalizer {
 
     /// Parses with the surrounding white space gone; `null` names no site.
     static func parse(_ text: String, tail: Site.Tail) throws(SiteProblem) -> Site {
+        guard text.utf8.count <= longestText else { throw .host }
         var trimmed = Substring(text)
         while trimmed.unicodeScalars.first?.properties.isWhitespace == true { trimmed.unicodeScalars.removeFirst() }
         while trimmed.unicodeScalars.last?.properties.isWhitespace == true { trimmed.unicodeScalars.removeLast() }

@@ -17,13 +17,16 @@ package final class AccessLog {
     private var stamp = TimestampCache()
     /// At a thousand lines a turn this is several turns; more waiting than this means a reader that has stopped.
     private static let bufferLimit = 1 << 20
+    /// What of a client's own words is told: with them no line outgrows what a pipe takes in one piece.
+    private static let mostOfMethod = 64
+    private static let mostOfRequestID = 128
 
     package init(sink: consuming LogSink, dropped: Counter) {
         self.sink = sink
         self.dropped = dropped
     }
 
-    /// Appends the line of one request; `requestID` and `method` are as the client sent them.
+    /// Appends the line of one request; the beginnings of `requestID` and `method` as the client sent them.
     package func record(_ entry: borrowing AccessEntry, requestID: Span<UInt8>, method: Span<UInt8>) {
         guard !sink.isClosed else { return }
         guard buffer.count < Self.bufferLimit else { return dropped.increment() }
@@ -32,7 +35,10 @@ package final class AccessLog {
         buffer.append("\",\"id\":\"")
         entry.decisionID.append(to: &buffer)
         buffer.append("\"")
-        if !requestID.isEmpty { JSONLine.append(",\"request_id\":", requestID, to: &buffer) }
+        if !requestID.isEmpty {
+            let told = requestID.extracting(0..<min(requestID.count, Self.mostOfRequestID))
+            JSONLine.append(",\"request_id\":", told, to: &buffer)
+        }
         JSONLine.append(",\"decision\":", word: entry.outcome.word, to: &buffer)
         JSONLine.append(",\"reason\":", entry.reason, to: &buffer)
         JSONLine.append(",\"organization\":", plain: entry.organization, to: &buffer)
@@ -42,7 +48,10 @@ package final class AccessLog {
         JSONLine.append(",\"credential\":", plain: entry.credential, to: &buffer)
         JSONLine.append(",\"trust\":", plain: entry.trust, to: &buffer)
         JSONLine.append(",\"route\":", entry.route, to: &buffer)
-        if !method.isEmpty { JSONLine.append(",\"method\":", method, to: &buffer) }
+        if !method.isEmpty {
+            let told = method.extracting(0..<min(method.count, Self.mostOfMethod))
+            JSONLine.append(",\"method\":", told, to: &buffer)
+        }
         JSONLine.append(",\"status\":", number: entry.status, to: &buffer)
         JSONLine.append(",\"client\":", plain: entry.client, to: &buffer)
         JSONLine.append(",\"proto\":", word: entry.httpVersion.word, to: &buffer)

@@ -25,7 +25,7 @@ enum RedisProcess {
         guard getppid() == order.supervisor else { throw ProcessFault("the supervisor has gone") }
         umask(0o077)
         // Redis logs to its standard output; ours may be the access log.
-        dup2(STDERR_FILENO, STDOUT_FILENO)
+        dup2(StandardError.descriptor, STDOUT_FILENO)
         ProcessChannel(descriptor: order.channel).send(.serving)
         close(order.channel)
         for number in [SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGPIPE] { signal(number, SIG_DFL) }

@@ -50,8 +50,13 @@ package final class BlockingPool: Sendable {
         var thread = pthread_t()
         // Balanced in the thread's first line.
         let argument = unsafe Unmanaged.passRetained(queue).toOpaque()
-        let result = unsafe pthread_create(&thread, nil, workerEntry, argument)
-        precondition(result == 0, "no thread for blocking work")
+        guard unsafe pthread_create(&thread, nil, workerEntry, argument) == 0 else {
+            unsafe Unmanaged<WorkQueue>.fromOpaque(argument).release()
+            let left = threads.wrappingSubtract(1, ordering: .relaxed).newValue
+            // No threads left in the system. Those that run do the work; without any, late is better than never.
+            if left == 0, let work = queue.take() { work() }
+            return
+        }
         pthread_detach(thread)
     }
 }
@@ -114,6 +119,13 @@ private final class WorkQueue: Sendable {
         unsafe idleThreads += 1
         while unsafe waiting.isEmpty, unsafe !isClosed { unsafe pthread_cond_wait(condition, mutex) }
         unsafe idleThreads -= 1
+        return unsafe waiting.isEmpty ? nil : waiting.removeFirst()
+    }
+
+    /// The work that waits longest, without waiting for some.
+    func take() -> (@Sendable () -> Void)? {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
         return unsafe waiting.isEmpty ? nil : waiting.removeFirst()
     }
 

@@ -56,6 +56,15 @@ import Testing
         #expect(try JSONValue(parsing: lines[0])["request_id"]?.string?.hasPrefix("\"}\n{\"\\\u{7F}") == true)
     }
 
+    @Test func `no client makes a line longer than a pipe takes in one piece`() throws {
+        let long = [UInt8](repeating: 0xFF, count: 8_000)
+        let lines = try lines { $0.record(entry(), requestID: long.span, method: long.span) }
+        #expect(lines.count == 1 && lines[0].utf8.count < 4_096)
+        let value = try JSONValue(parsing: lines[0])
+        #expect(value["method"]?.string?.count == 64)
+        #expect(value["request_id"]?.string?.count == 128)
+    }
+
     @Test func `an issuer that names its key as it likes writes no line of its own`() throws {
         var entry = entry()
         entry.keyID = "k\"}\n{\"decision\":\"admitted"
