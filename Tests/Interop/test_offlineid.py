@@ -339,6 +339,19 @@ def test_opaque_sessions_and_their_renewal(one, backend, make_app, authorities):
     row("OFF-100", client.get(fields=session), 401, unauthorized("invalid_app"))
 
 
+def test_a_session_that_could_not_be_known_again_reaches_nobody(one, backend, make_app, authorities):
+    client = make_app()
+    for token, status in (("t" * 8_192, 200), ("t" * 8_193, 503)):
+        backend.raw = (200, {"Content-Type": "application/json"}, json.dumps({"data": {"token": token}}).encode())
+        try:
+            answer = client.verify(client.android(devices.Android(authorities, locked=False)))
+        finally:
+            backend.raw = None
+        assert answer.status == status
+        assert (token in answer.body.decode()) == (status == 200)
+    assert client.get(fields={"Authorization": "Bearer " + "t" * 8_192}).status == 200
+
+
 # -- the splice ------------------------------------------------------------------------------------------------------
 JSON = {"Content-Type": "application/json"}
 

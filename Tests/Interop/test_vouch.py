@@ -113,6 +113,21 @@ def client(one, authorities, tmp_path_factory):
     return new_app(one, authorities, tmp_path_factory.mktemp("keys"))
 
 
+def test_an_app_changes_itself_a_thousand_times_an_hour_at_most(make_client, client):
+    """Each change is a row, a sync and news for every worker: one tenant's loop is not the others' trouble."""
+    looping = make_client(ios=False, android=False, keys=False)
+    with looping.gateway.wire() as wire:
+        fields = {"Authorization": "Bearer " + looping.keys["sk_live"], "Content-Type": "application/json"}
+        path = "/v1/apps/%s/security/debug-devices" % looping.app.id
+        statuses = [wire.exchange("POST", path, fields, b'{"device_id":"dev_same"}').status for _ in range(1001)]
+    assert statuses == [201] + [200] * 999 + [429]
+    answer = looping.admin("DELETE", "debug-devices/dev_same")
+    assert (answer.status, int(answer["Retry-After"]) > 0) == (429, True)
+    assert looping.admin("GET", "debug-devices").status == 200
+    assert client.admin("POST", "debug-devices", body={"device_id": "dev_free"}).status == 201
+    assert client.admin("DELETE", "debug-devices/dev_free").status == 204
+
+
 @pytest.fixture
 def phone(authorities):
     return devices.Android(authorities)

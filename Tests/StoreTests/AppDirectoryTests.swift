@@ -36,7 +36,7 @@ final class TestWorker {
         stream = connection("-stream")
         lease = ServingLease(loop: TestLoop.loop)
         directory = AppDirectory(connection: self.connection, lease: lease, loop: TestLoop.loop, capacity: capacity)
-        revocations = Revocations(loop: TestLoop.loop)
+        revocations = Revocations(loop: TestLoop.loop) { TestLoop.loop.wallClockMilliseconds }
         feed = ChangeFeed(
             loop: TestLoop.loop,
             stream: stream,

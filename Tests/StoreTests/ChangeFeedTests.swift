@@ -272,4 +272,38 @@ import Transport
         await worker.stop()
         registry.connection.close()
     }
+
+    @Test @Reactor func `a load is not held up by changes of other apps`() async throws {
+        let server = try await RedisServer.launched()
+        let registry = try await server.registry()
+        for number in 1...2 { _ = try await registry.create(Sample.app(number), by: "root", events: []) }
+        let worker = TestWorker(server)
+        try await worker.start()
+        let other = try #require(try await registry.app(.appID(AppID(rawValue: "app_2")))).recordID.rawValue
+        let entry = RedisReply.array([
+            .bytes(Array("9-0".utf8)),
+            .array(
+                ["kind", "app", "id", other, "organization", "acme", "sites", "[]"].map { .bytes(Array($0.utf8)) }
+            ),
+        ])
+        let notice = try #require(RegistryNotice(entry: entry))
+        // Whatever another tenant does, as fast as the loop turns.
+        let changes = Task { @Reactor in
+            while !Task.isCancelled {
+                _ = worker.directory.apply(notice)
+                await Task.yield()
+            }
+        }
+        for _ in 0..<50 {
+            guard case .known(let app) = await worker.directory.load(id: "app_1") else {
+                Issue.record("it was held up")
+                break
+            }
+            #expect(app.appID.rawValue == "app_1")
+        }
+        changes.cancel()
+        await changes.value
+        await worker.stop()
+        registry.connection.close()
+    }
 }

@@ -54,23 +54,72 @@ import Transport
         connection.close()
     }
 
+    /// Whether every write is synced before its answer.
+    @Reactor
+    private func syncs(_ connection: RedisConnection) async throws -> Bool {
+        try await connection.call(["CONFIG", "GET", "appendfsync"]).elements?.last?.text == "always"
+    }
+
+    @Reactor
+    private func relaxes(_ connection: RedisConnection) async throws -> Bool {
+        for _ in 0..<500 {
+            if try await !syncs(connection) { return true }
+            try await TestLoop.loop.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+
     @Test @Reactor func `it syncs every write while a change is under way, and once a second otherwise`() async throws {
         let server = try await RedisServer.launched()
         let connection = try await server.connected()
         let sync = ChangeSync(connection: connection)
-        func policy() async throws -> String? {
-            try await connection.call(["CONFIG", "GET", "appendfsync"]).elements?.last?.text
-        }
         sync.relax()
-        #expect(try await policy() == "everysec")
-        try await sync.begin(within: .seconds(1))
-        try await sync.begin(within: .seconds(1))
-        #expect(try await policy() == "always")
-        sync.end()
-        #expect(try await policy() == "always", "the other change is still under way")
-        sync.end()
-        #expect(try await policy() == "everysec")
+        #expect(try await relaxes(connection))
+        let first = try await sync.begin(within: .seconds(1))
+        let second = try await sync.begin(within: .seconds(1))
+        #expect(try await syncs(connection))
+        sync.end(first)
+        #expect(try await syncs(connection), "the other change is still under way")
+        sync.end(second)
+        #expect(try await relaxes(connection))
         connection.close()
+    }
+
+    @Test @Reactor func `no process ends the syncs of another's change`() async throws {
+        let server = try await RedisServer.launched()
+        let (here, there) = (try await server.connected(), try await server.connected())
+        let (ours, theirs) = (ChangeSync(connection: here), ChangeSync(connection: there))
+        for _ in 0..<20 {
+            let change = try await ours.begin(within: .seconds(1))
+            theirs.end(try await theirs.begin(within: .seconds(1)))
+            theirs.relax()
+            // Behind everything that the others sent.
+            for _ in 0..<4 { _ = try await there.call(["PING"]) }
+            #expect(try await syncs(here))
+            ours.end(change)
+            #expect(try await relaxes(here))
+        }
+        here.close()
+        there.close()
+    }
+
+    @Test @Reactor func `a process that dies in a change holds up the others for a while only`() async throws {
+        let server = try await RedisServer.launched()
+        let (here, there) = (try await server.connected(), try await server.connected())
+        _ = try await ChangeSync(connection: there).begin(within: .seconds(1))
+        there.close()
+        let ours = ChangeSync(connection: here)
+        ours.end(try await ours.begin(within: .seconds(1)))
+        for _ in 0..<4 { _ = try await here.call(["PING"]) }
+        #expect(try await syncs(here))
+        let noted = try await here.call(["ZRANGE", .text(RegistryScripts.underWay), "0", "-1"]).elements ?? []
+        #expect(noted.count == 1)
+        for name in noted.compactMap(\.text) {
+            _ = try await here.call(["ZADD", .text(RegistryScripts.underWay), "1", .text(name)])
+        }
+        ours.relax()
+        #expect(try await relaxes(here))
+        here.close()
     }
 
     @Test @Reactor func `a running server is found again, a dead one is not`() async throws {

@@ -79,7 +79,7 @@ package final class OutsideIssuer: Sendable {
         try keys.check(token)
         let audience = try claims.audiences()
         guard audience.contains(where: audiences.contains) else { throw .wrongAudience }
-        let times = try TokenTimes(claims, now: now, leeway: leeway, longest: Self.longestLife)
+        let times = try TokenTimes(claims, now: now, leeway: leeway, ahead: leeway, longest: Self.longestLife)
         let person = try claims.optionalText(personClaim)
         if kind != .app, person == nil { throw .badClaims }
         return TokenFacts(

@@ -183,9 +183,16 @@ extension OwnToken {
         else { throw .badClaims }
         let trust = try Self.trust(claims)
         guard authentication.allows(trust) else { throw .badClaims }
-        // Ours has both dates, in whole seconds, and needs no leeway: it is our clock.
+        // Ours has both dates, in whole seconds, and ends without leeway. Dated by the store's clock, it may be ahead of
+        // a node's by what that tolerates.
         _ = try claims.date("iat")
-        let times = try TokenTimes(claims, now: now, leeway: 0, longest: Self.longestLife(of: kind))
+        let times = try TokenTimes(
+            claims,
+            now: now,
+            leeway: 0,
+            ahead: TokenTimes.leeway,
+            longest: Self.longestLife(of: kind)
+        )
         let app = RecordID(rawValue: try claims.text("app"))
         let username = try claims.optionalText("username")
         let subject = try claims.optionalText("sub")

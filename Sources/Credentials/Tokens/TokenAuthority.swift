@@ -79,6 +79,12 @@ package enum BearerField {
         return TokenRange(value, from: afterSpaces(value))
     }
 
+    /// The same, of a field off the hot path.
+    package static func token(authorization text: String) -> String? {
+        guard let place = token(authorization: text.utf8.span) else { return nil }
+        return String(decoding: Array(text.utf8)[place.range], as: UTF8.self)
+    }
+
     /// The same, or the bare token: `x-client-authorization` is taken with and without the scheme (APP-066).
     package static func token(clientAuthorization value: Span<UInt8>) -> TokenRange? {
         startsWithScheme(value) ? TokenRange(value, from: afterSpaces(value)) : TokenRange(value, from: 0)

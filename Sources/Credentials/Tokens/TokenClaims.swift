@@ -60,24 +60,32 @@ struct TokenClaims {
 
 /// The clock rules of a token.
 package struct TokenTimes {
+    /// 0 where nobody said: every watermark in force ends such a token.
     let issuedAt: Int64
     let expiresAt: Int64
 
     /// What clocks may differ by (RFC 7519 4.1.4: "no more than a few minutes").
     package static let leeway: Int64 = 60_000
 
-    /// Checks `exp`, `nbf` and `iat` at `now`; the leeway is for clocks of others, never for our own.
-    init(_ claims: TokenClaims, now: Int64, leeway: Int64, longest: Int64) throws(TokenFault) {
+    /// Checks `exp`, `nbf` and `iat` at `now`: it may have ended `leeway` ago, and begin `ahead` from now.
+    init(
+        _ claims: TokenClaims,
+        now: Int64,
+        leeway: Int64,
+        ahead: Int64,
+        longest: Int64
+    ) throws(TokenFault) {
         let expiresAt = try claims.date("exp")
         let issuedAt = try claims.optionalDate("iat")
         let notBefore = try claims.optionalDate("nbf")
         if expiresAt + leeway <= now { throw .expired }
-        if let notBefore, notBefore > now + leeway { throw .notYetValid }
-        if let issuedAt, issuedAt > now + leeway { throw .notYetValid }
+        if let notBefore, notBefore > now + ahead { throw .notYetValid }
+        if let issuedAt, issuedAt > now + ahead { throw .notYetValid }
         let begin = issuedAt ?? notBefore ?? now
         guard expiresAt > begin else { throw .badClaims }
         if expiresAt - begin > longest { throw .tooLongLived }
-        self.issuedAt = begin
+        // What was not said is not guessed: "now" would be after any watermark, and not before is no time of issue.
+        self.issuedAt = issuedAt ?? 0
         self.expiresAt = expiresAt
     }
 }

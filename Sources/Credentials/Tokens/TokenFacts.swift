@@ -10,7 +10,7 @@ package final class TokenFacts: Sendable {
     /// Known for attested tokens only.
     package let trust: Trust?
     package let person: String?
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970; 0: its issuer did not say.
     package let issuedAt: Int64
     package let expiresAt: Int64
     /// Always there for ours; some issuers give none.

@@ -25,9 +25,9 @@ extension AdminRoutes {
     ///
     /// The tokens are read each time: one that is revoked is refused on the next request.
     func actor(presenting authorization: String) async throws(AdminProblem) -> AdminActor {
-        let scheme = "bearer "
-        guard authorization.lowercased().hasPrefix(scheme) else { throw .notSignedIn("an admin token is needed") }
-        let text = String(authorization.dropFirst(scheme.count))
+        guard let text = BearerField.token(authorization: authorization) else {
+            throw .notSignedIn("an admin token is needed")
+        }
         guard let id = AdminTokenText.id(in: text) else { throw .notSignedIn("this is no admin token") }
         let document = try await registryCall { () async throws(RegistryError) in
             try await registry.document(AdminTokensDocument.self).document

@@ -41,8 +41,8 @@ package final class AdminRoutes {
     let keyring: KeyringKeeper
     let issuers: IssuerKeyFetch
     let configuration: () -> Configuration
-    /// Milliseconds since 1970.
-    let now: () -> Int64
+    /// The clock that judges, and that dates tokens.
+    let clock: StoreClock
 
     init(
         registry: RegistryStore,
@@ -51,7 +51,7 @@ package final class AdminRoutes {
         keyring: KeyringKeeper,
         issuers: IssuerKeyFetch,
         configuration: @escaping () -> Configuration,
-        now: @escaping () -> Int64
+        clock: StoreClock
     ) {
         self.registry = registry
         self.peppers = peppers
@@ -59,7 +59,7 @@ package final class AdminRoutes {
         self.keyring = keyring
         self.issuers = issuers
         self.configuration = configuration
-        self.now = now
+        self.clock = clock
     }
 
     private static let table: [Route] =
@@ -92,6 +92,9 @@ package final class AdminRoutes {
             return error.answer
         }
     }
+
+    /// Milliseconds since 1970.
+    func now() -> Int64 { clock.now }
 
     private static func matches(_ pattern: [String], _ path: [String]) -> Bool {
         pattern.count == path.count && zip(pattern, path).allSatisfy { $0 == "*" || $0 == $1 }

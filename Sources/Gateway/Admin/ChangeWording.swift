@@ -40,6 +40,12 @@ extension Confirmation {
         }
     }
 
+    /// What an answer adds that says nothing of a change in force everywhere.
+    var pendingMembers: [(String, JSONValue)] {
+        guard case .pending = self else { return [] }
+        return members
+    }
+
     /// The members of an answer, their message claiming no more than is so.
     func worded(_ members: [(String, JSONValue)], promise: String?) -> [(String, JSONValue)] {
         let rest =

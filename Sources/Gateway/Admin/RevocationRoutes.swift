@@ -42,16 +42,19 @@ extension AdminRoutes {
             guard target.subject == nil || target.isApp, request.body["before"] == nil else {
                 throw .badRequest("a token's id names one token: give no person, key, device or time beside it")
             }
-            let end = try moment("expires_at", request) ?? now() + Self.longestLife
+            let end = try moment("expires_at", request, now()) ?? now() + Self.longestLife
             revocation = Revocation(tokens: [.init(id: id, expiresAt: end)])
             details.append(("token_id", .string(id)))
         } else {
             guard let subject = target.subject else {
                 throw .badRequest("name a token by its id, or an app, person, key or device")
             }
-            let before = try moment("before", request) ?? now()
+            // Tokens are dated by the store's clock, and so is what ends them. One more than the moment: what was issued in
+            // it ends too.
+            let present = try await registryCall { () async throws(RegistryError) in try await registry.now() + 1 }
+            let before = try moment("before", request, present) ?? present
             // The tokens of a moment to come are not made yet: a watermark would silently end them too.
-            guard before <= now() + 1_000 else { throw .badRequest("\"before\" is a moment that has passed") }
+            guard before <= present + 1_000 else { throw .badRequest("\"before\" is a moment that has passed") }
             revocation = Revocation(
                 marks: [.init(subject: subject, notBefore: before, expiresAt: before + Self.longestLife)]
             )
@@ -108,9 +111,9 @@ extension AdminRoutes {
     }
 
     /// A moment that the body may name, as `2026-09-17T11:18:57Z` or `now`.
-    private func moment(_ name: String, _ request: AdminRequest) throws(AdminProblem) -> Int64? {
+    private func moment(_ name: String, _ request: AdminRequest, _ present: Int64) throws(AdminProblem) -> Int64? {
         guard let text = try request.optionalText(name) else { return nil }
-        if text == "now" { return now() }
+        if text == "now" { return present }
         guard let moment = InternetTime.milliseconds(of: text) else {
             throw .badRequest("\"\(name)\" is a moment such as 2026-09-17T11:18:57Z, or now")
         }

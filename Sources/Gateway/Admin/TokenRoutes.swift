@@ -33,7 +33,7 @@ extension AdminRoutes {
         let settings = configuration().tokens
         let moment = now()
         // As it is written into the token: whole seconds.
-        let issued = moment / 1_000 * 1_000
+        let issued = clock.stamp / 1_000 * 1_000
         guard
             let signer = keyring.own?.signer(issuer: settings.issuer, algorithm: settings.algorithm.token, now: moment)
                 ?? keyring.own?.signer(issuer: settings.issuer, now: moment)
@@ -90,7 +90,8 @@ extension AdminRoutes {
                 ("reason", .optional(doubt?.code)), ("kind", .string(facts.kind.rawValue)),
                 ("issuer", .string(facts.issuerName)), ("trust", .optional(facts.trust?.rawValue)),
                 ("person", .optional(facts.person)), ("token_id", .optional(facts.tokenID)),
-                ("issued_at", .string(self.text(facts.issuedAt))), ("expires_at", .string(self.text(facts.expiresAt))),
+                ("issued_at", .optional(facts.issuedAt == 0 ? nil : self.text(facts.issuedAt))),
+                ("expires_at", .string(self.text(facts.expiresAt))),
                 ("message", .string(doubt?.sentence ?? "the token is good where its kind, app and dialect are taken")),
             ]
         }

@@ -177,16 +177,19 @@ extension AdminRoutes {
         let reference = try await reference(request.path[1])
         let change = DebugDeviceChange(registry: registry)
         let time = now()
-        let (record, isNew) = try await registryCall { () async throws(RegistryError) in
+        let (record, confirmation) = try await registryCall { () async throws(RegistryError) in
             try await change.add(device, to: reference, by: request.by, now: time)
         }
-        let message = "\(device) \(isNew ? "attests with a test key from now on" : "was listed already")"
+        let message = "\(device) \(confirmation == nil ? "was listed already" : "is a debug device")"
+        let members: [(String, JSONValue)] = [
+            ("message", .string(message)), ("device_id", .string(device)),
+            ("created_at", .string(text(record.createdAt))), ("changed", .bool(confirmation != nil)),
+        ]
+        guard let confirmation else { return AdminAnswer(.object(members + Confirmation.confirmed.members)) }
+        let promise = "it attests with a test key from now on"
         return AdminAnswer(
-            .object([
-                ("message", .string(message)), ("device_id", .string(device)),
-                ("created_at", .string(text(record.createdAt))), ("changed", .bool(isNew)),
-            ]),
-            status: isNew ? 201 : 200
+            .object(confirmation.worded(members, promise: promise) + confirmation.members),
+            status: 201
         )
     }
 
@@ -194,11 +197,16 @@ extension AdminRoutes {
         let device = request.path[3]
         let reference = try await reference(request.path[1])
         let change = DebugDeviceChange(registry: registry)
-        let wasThere = try await registryCall { () async throws(RegistryError) in
+        let confirmation = try await registryCall { () async throws(RegistryError) in
             try await change.remove(device, from: reference, by: request.by)
         }
-        guard wasThere else { throw .notFound("the app has no debug device \(device)") }
-        return AdminAnswer(.object([("message", .string("\(device) is judged as any device from now on"))]))
+        guard let confirmation else { throw .notFound("the app has no debug device \(device)") }
+        let members: [(String, JSONValue)] = [
+            ("message", .string("\(device) is no debug device any more")), ("device_id", .string(device)),
+            ("changed", .bool(true)),
+        ]
+        let promise = "it is judged as any device from now on"
+        return AdminAnswer(.object(confirmation.worded(members, promise: promise) + confirmation.members))
     }
 
     private func revokeDevice(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {

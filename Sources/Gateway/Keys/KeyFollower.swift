@@ -32,6 +32,7 @@ package final class KeyFollower {
     package var wantKeys: @Reactor (String, String) -> Void = { _, _ in }
 
     let loop: EventLoop
+    private let clock: StoreClock
     private let source: KeySource
     private var material: KeyMaterial
     private let peppers: PepperRing
@@ -59,6 +60,7 @@ package final class KeyFollower {
         peppers: PepperRing,
         connection: RedisConnection,
         issuers: [IssuerSettings],
+        clock: StoreClock,
         loop: EventLoop,
         log: Log
     ) {
@@ -67,6 +69,7 @@ package final class KeyFollower {
         self.peppers = peppers
         self.connection = connection
         self.settings = issuers
+        self.clock = clock
         self.loop = loop
         self.log = log
         readLocalKeys()
@@ -230,7 +233,7 @@ package final class KeyFollower {
     // MARK: - Time
 
     private func timePassed() {
-        let now = loop.wallClockMilliseconds
+        let now = clock.now
         let ended = fetched.filter { $0.value.end <= now }.map(\.key)
         for name in ended {
             log.error("the keys of an issuer are a day old and count no longer", ["issuer": name])
@@ -246,7 +249,7 @@ package final class KeyFollower {
     }
 
     private func armTimer() {
-        let now = loop.wallClockMilliseconds
+        let now = clock.now
         var moments = signing.keys.flatMap { [$0.signsFrom, $0.verifiesUntil ?? now] }
         for keys in fetched.values { moments += [keys.end, keys.end - SharedKeySet.life / 2, keys.end - 3_600_000] }
         guard let next = moments.filter({ $0 > now }).min() else { return timer.cancel() }

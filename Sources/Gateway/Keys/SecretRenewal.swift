@@ -31,8 +31,8 @@ package final class SecretRenewal {
     /// A rotation meets all keys at once: what does not fit now is renewed at its next use.
     private static let mostUnderWay = 8
 
-    package init(connection: RedisConnection, peppers: PepperRing, loop: EventLoop) {
-        registry = RegistryStore(connection: connection, loop: loop)
+    package init(registry: RegistryStore, peppers: PepperRing) {
+        self.registry = registry
         self.peppers = peppers
     }
 

@@ -3,6 +3,7 @@
 
 import Credentials
 import HTTP
+import Store
 import Transport
 
 /// A request to one of the gateway's own endpoints, whole: a copy, because the exchange goes on without it.
@@ -18,7 +19,7 @@ struct LocalRequest: Sendable {
     let isTLS: Bool
     /// The decision id of this request.
     let decision: String
-    /// The wall clock in milliseconds when the request was complete.
+    /// Milliseconds since 1970 when the request was complete, by the clock that judges.
     let now: Int64
     private let fields: [(field: KnownField, name: String, value: String)]
 
@@ -33,7 +34,7 @@ struct LocalRequest: Sendable {
         client = exchange.facts.client
         isTLS = exchange.facts.connection?.isTLS ?? false
         decision = exchange.facts.decision.text
-        now = exchange.worker.loop.wallClockMilliseconds
+        now = exchange.worker.state.clock.now
         fields = exchange.request.fieldTexts
     }
 

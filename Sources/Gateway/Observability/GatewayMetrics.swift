@@ -49,6 +49,10 @@ package enum GatewayMetrics {
     )
     package static let openConnections = Metric.gauge("sallyport_open_connections", "Client connections open.")
     package static let connections = Metric.counter("sallyport_connections_total", "Client connections accepted.")
+    package static let acceptPauses = Metric.counter(
+        "sallyport_accept_pauses_total",
+        "Times that accepting stopped for a tenth of a second: no descriptors or memory left."
+    )
     package static let tlsHandshakes = Metric.counter(
         "sallyport_tls_handshakes_total",
         "TLS handshakes by result (full, resumed, failed)."
@@ -195,7 +199,8 @@ package enum GatewayMetrics {
         requests, requestDuration, upstreamDuration, loopTurns,
         inFlight, receivedBytes, sentBytes, appRequests, decisions,
         rateLimit,
-        originRefusals, openConnections, connections, tlsHandshakes, parseErrors, http2Streams, http2Resets,
+        originRefusals, openConnections, connections, acceptPauses, tlsHandshakes, parseErrors, http2Streams,
+        http2Resets,
         protocolRequests,
         upstreamConnections,
         upstreamConnectionsTotal, upstreamIdle, upstreamFailures, upstreamEjections, upstreamStreams, openWebSockets,

@@ -17,6 +17,7 @@ package final class WorkerMetrics {
     package let openWebSockets: Gauge
     package let redisDuration: Histogram
     package let connections: Counter
+    package let acceptPauses: Counter
     package let handshakesFull: Counter
     package let handshakesResumed: Counter
     package let handshakesFailed: Counter
@@ -69,6 +70,7 @@ package final class WorkerMetrics {
         self.openWebSockets = slot.gauge(GatewayMetrics.openWebSockets)
         self.redisDuration = slot.histogram(GatewayMetrics.redisDuration)
         self.connections = slot.counter(GatewayMetrics.connections)
+        self.acceptPauses = slot.counter(GatewayMetrics.acceptPauses)
         self.handshakesFull = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"full\"")
         self.handshakesResumed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"resumed\"")
         self.handshakesFailed = slot.counter(GatewayMetrics.tlsHandshakes, "result=\"failed\"")

@@ -4,6 +4,7 @@
 import Credentials
 import Encodings
 import HTTP
+import Store
 import Transport
 
 /// Makes refusals, and answers to malformed requests, into answers that a page may read.
@@ -50,7 +51,7 @@ enum RefusalAnswer {
             wantsProblemDocument: accepts(exchange, "application/problem+json"),
             isGRPC: exchange.request.text(of: .contentType).hasPrefix("application/grpc"),
             decision: exchange.facts.decision.text,
-            now: exchange.worker.loop.wallClockMilliseconds,
+            now: exchange.worker.state.clock.now,
             documentation: exchange.worker.snapshot.settings.documentation
         )
     }

@@ -31,17 +31,20 @@ extension ControlRole {
         if serving == 0 {
             reasons.append("no worker serves")
         } else if slots.workersWithRedis() == 0 {
-            reasons.append("no worker reaches Redis")
+            reasons.append("no worker reaches Redis\(redisFailure)")
         } else if slots.workersJudging() == 0 {
             // One is enough: it accepts for those that cannot judge yet.
             reasons.append("no worker has read the registry yet")
         }
         // Only until it was there once: changes need it, requests do not.
-        if !hasReachedRedis { reasons.append("control does not reach Redis yet") }
+        if !hasReachedRedis { reasons.append("control does not reach Redis yet\(redisFailure)") }
         if let problem = keyring.problem { reasons.append(problem) }
         if let redisProblem { reasons.append(redisProblem) }
         return reasons
     }
+
+    /// Why control's own connection is not there, as the end of a sentence.
+    private var redisFailure: String { redis.isReady ? "" : redis.lastFailure.map { ": \($0)" } ?? "" }
 
     /// What runs out, certificates of listeners included.
     var warnings: [String] {
@@ -62,6 +65,8 @@ extension ControlRole {
     func lookAtRedis() {
         redisTimer.arm(after: redis.isReady ? Self.redisInterval : .milliseconds(500))
         guard redis.isReady else { return }
+        // A process that died in a change left Redis syncing every write.
+        registry.relax()
         Task { @Reactor in
             do throws(StoreError) {
                 redisProblem = try await RedisRequirements.problem(of: redis)?.description

@@ -21,7 +21,8 @@ final class ControlRole: GatewayControl {
     let slots: ControlSlots
     let metrics: ControlMetrics
     let redis: RedisConnection
-    private let registry: RegistryStore
+    let registry: RegistryStore
+    private let clock: StoreClock
     let link: any SupervisorLink
     let startedAt = Timestamp.now().milliseconds
     var takenAt: Int64
@@ -81,7 +82,8 @@ final class ControlRole: GatewayControl {
         let registry = RegistryStore(connection: redis, loop: loop, syncsChanges: isEmbedded)
         self.registry = registry
         let bridge = ControlBridge()
-        let clock = { Timestamp.now().milliseconds }
+        let clock = StoreClock(loop: loop, connection: redis)
+        self.clock = clock
         let keyring = KeyringKeeper(
             registry: registry,
             source: keys.source,
@@ -91,10 +93,10 @@ final class ControlRole: GatewayControl {
             algorithm: { bridge.role?.configuration.tokens.algorithm.token ?? .es256 },
             loop: loop,
             log: log,
-            now: clock
+            now: { clock.now }
         )
         self.keyring = keyring
-        let issuers = IssuerKeyFetch(registry: registry, loop: loop, slot: slots.own, log: log, now: clock)
+        let issuers = IssuerKeyFetch(registry: registry, loop: loop, slot: slots.own, log: log, now: { clock.now })
         self.issuers = issuers
         self.routes = AdminRoutes(
             registry: registry,
@@ -103,7 +105,7 @@ final class ControlRole: GatewayControl {
             keyring: keyring,
             issuers: issuers,
             configuration: { bridge.role?.configuration ?? configuration },
-            now: clock
+            clock: clock
         )
         bridge.role = self
         metrics.took(configuration, at: takenAt)
@@ -117,8 +119,16 @@ final class ControlRole: GatewayControl {
                 registry.relax()
             }
         }
+        redis.onFailure = { [log] in log.warning("Redis cannot be used", ["reason": $0]) }
         do {
             redis.start()
+            // Keys that are made before the store's time is known could begin in the future.
+            clock.onMeasured = { [unowned self] _, _ in
+                clock.onMeasured = nil
+                keyring.start()
+                issuers.start()
+            }
+            clock.start()
             try adminServer.start(adopting: admin)
             if let network {
                 self.network = try AdminNetwork(configuration.admin, loop: loop, routes: routes)
@@ -130,11 +140,9 @@ final class ControlRole: GatewayControl {
         }
         certificateTimer.arm(after: Self.certificateInterval)
         redisTimer.arm(after: .milliseconds(200))
-        keyring.start()
         trust.start()
         expiry.look()
         issuers.follow(configuration.issuers)
-        issuers.start()
         life.start()
         link.send(.serving)
     }

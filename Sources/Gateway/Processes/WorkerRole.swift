@@ -76,13 +76,14 @@ final class WorkerRole {
             tokens: configuration.tokens,
             peppers: peppers,
             loop: loop
-        ) { connection in
+        ) { connection, clock in
             KeyFollower(
                 source: source,
                 material: keys,
                 peppers: peppers,
                 connection: connection,
                 issuers: configuration.issuers,
+                clock: clock,
                 loop: loop,
                 log: setting.log
             )

@@ -78,11 +78,10 @@ extension SignInService {
     func token(
         _ grant: AppGrant,
         for app: App,
-        in dialect: Dialect,
-        now: Int64
+        in dialect: Dialect
     ) async throws(SignInFailure) -> MintedToken {
-        guard let signer = state.tokens.signer(now: now) else { throw .away }
-        let issuedAt = now / 1_000 * 1_000
+        guard let signer = state.tokens.signer(now: state.clock.now) else { throw .away }
+        let issuedAt = state.clock.stamp / 1_000 * 1_000
         let seconds = state.tokens.appLife.components.seconds
         let token = OwnToken(
             kind: grant.kind,

@@ -75,7 +75,10 @@ extension Exchange {
         let splice = read.splice
         let answer = spliced(read.body)
         worker.metrics.signInsSpliced.increment()
-        let tokens = attempt.tokensToBind(in: splice, grant, now: worker.state.clock.now)
+        guard let tokens = attempt.tokensToBind(in: splice, grant, now: worker.state.clock.now) else {
+            _ = worker.pipeline.refuse(self, .stateAway, logged: "token_too_long")
+            return
+        }
         guard !tokens.isEmpty else { return respond(answer) }
         let generation = generation
         let sessions = worker.signIn.sessions
@@ -160,13 +163,18 @@ extension Exchange {
         return LocalAnswer(status: response.status, fields: fields, body: body)
     }
 
-    /// An answer that passes untouched is logged and counted: the client misses its verdict.
+    /// An answer that passes untouched is counted and in the access log: the client misses its verdict.
+    ///
+    /// The log of the process tells of the first in a minute: the upstream's fault is the same for all.
     private func noteUntouched(_ attempt: SignInAttempt, _ reason: String) {
         worker.metrics.signInsUntouched.increment()
+        facts.reason = facts.reason ?? "untouched_\(reason)"
+        let route = facts.route?.settings.name ?? ""
+        guard worker.signIn.untouchedTold.isDue("\(route) \(reason)", at: worker.loop.now) else { return }
         worker.environment.log.warning(
             "the answer of a sign-in passed untouched",
             [
-                "route": facts.route?.settings.name ?? "", "endpoint": attempt.endpoint.rawValue, "reason": reason,
+                "route": route, "endpoint": attempt.endpoint.rawValue, "reason": reason,
                 "decision": facts.decision.text,
             ]
         )
@@ -205,12 +213,17 @@ extension SignInAttempt {
         return grant.isTold || binds
     }
 
-    /// The tokens of an answer that have to be bound.
-    func tokensToBind(in splice: AnswerSplice, _ grant: SignInGrant, now: Int64) -> [TokenToBind] {
+    /// The tokens of an answer that have to be bound; nil: one of them cannot be.
+    func tokensToBind(in splice: AnswerSplice, _ grant: SignInGrant, now: Int64) -> [TokenToBind]? {
         guard binds, let trust = grant.verdict?.trust else { return [] }
         var tokens: [TokenToBind] = []
+        var isTooLong = false
         func add(_ name: String, _ use: BoundTokenUse, _ life: Duration) {
-            guard let text = splice.text(of: name), text.utf8.count <= SessionBindings.mostBytes else { return }
+            guard let text = splice.text(of: name) else { return }
+            guard text.utf8.count <= SessionBindings.mostBytes else {
+                isTooLong = true
+                return
+            }
             let session = BoundSession(
                 app: grant.app.recordID,
                 trust: trust,
@@ -221,7 +234,7 @@ extension SignInAttempt {
         }
         if settings.tokens == .opaque { add("token", .session, settings.sessionLife) }
         if settings.refresh != nil { add("refresh_token", .refresh, settings.refreshLife) }
-        return tokens
+        return isTooLong ? nil : tokens
     }
 }
 

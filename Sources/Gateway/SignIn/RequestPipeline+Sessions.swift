@@ -39,7 +39,7 @@ extension RequestPipeline {
         switch judgement {
         case .admitted(let admission):
             guard admission.kind == .sessionToken, let trust = admission.trust else { return }
-            var signedInAt = worker.state.clock.now
+            var signedInAt = worker.state.clock.stamp
             if case .good(let token) = exchange.facts.token { signedInAt = token.facts.issuedAt }
             let grant = SignInGrant(
                 app: app,

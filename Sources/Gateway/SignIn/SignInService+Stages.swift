@@ -103,7 +103,7 @@ extension SignInService {
                 app: context.app,
                 verdict: verdict,
                 caps: rules,
-                signedInAt: context.now,
+                signedInAt: state.clock.stamp,
                 isRenewal: false
             )
         )

@@ -19,6 +19,8 @@ final class SignInService {
     let sessions: SessionBindings
     let proofs: ProofJudge
     let state: WorkerState
+    /// Upstreams' answers that passed untouched, by route and reason.
+    var untouchedTold = ToldOnce()
 
     init(state: WorkerState, proofs: ProofJudge) {
         challenges = state.challenges

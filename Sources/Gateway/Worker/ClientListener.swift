@@ -19,6 +19,7 @@ final class ClientListener: ConnectionTaker {
         self.worker = worker
         self.index = index
         self.socket = try ListeningSocket(loop: worker.loop, adopting: descriptor)
+        socket.onExhausted = { [unowned worker] in worker.noteExhausted($0) }
         try socket.start(taker: self)
     }
 

@@ -42,6 +42,7 @@ package final class Worker {
     private var tickets: TicketKeys
     private var decisions: DecisionSequence
     private var listeners: [ClientListener] = []
+    private var exhaustionTold = ToldOnce()
     private(set) var connections: [ObjectIdentifier: any ClientConnection] = [:]
     private var free: [Exchange] = []
     /// Exchanges that ended this turn: callers up the stack may still look at them.
@@ -105,7 +106,9 @@ package final class Worker {
         state.directory.onBroken = { [environment] record, reason in
             environment.log.error("an app is closed: its record cannot be used", ["record": record, "reason": reason])
         }
-        state.start(answerTimes: metrics.redisDuration) { [metrics] isUp in metrics.redisUp.set(isUp ? 1 : 0) }
+        state.start(answerTimes: metrics.redisDuration, log: environment.log) { [metrics] isUp in
+            metrics.redisUp.set(isUp ? 1 : 0)
+        }
         watchMemory()
         shareTurns()
         await becomeAbleToJudge()
@@ -149,6 +152,13 @@ package final class Worker {
         } catch {
             environment.log.error("listener_failed", ["error": "\(error)"])
         }
+    }
+
+    /// Connections wait in the kernel for a moment: counted each time, told once a minute.
+    func noteExhausted(_ error: SystemError) {
+        metrics.acceptPauses.increment()
+        guard exhaustionTold.isDue("", at: loop.now) else { return }
+        environment.log.error("no connection can be accepted at the moment", ["error": "\(error)"])
     }
 
     /// Ends what `accept` began: the worker whose socket it is serves again.

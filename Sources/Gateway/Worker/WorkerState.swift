@@ -49,7 +49,7 @@ package final class WorkerState {
         tokens: TokenSettings,
         peppers: PepperRing,
         loop: EventLoop,
-        keys: @Reactor (RedisConnection) -> KeyFollower
+        keys: @Reactor (RedisConnection, StoreClock) -> KeyFollower
     ) {
         connection = RedisConnection(
             loop: loop,
@@ -59,20 +59,21 @@ package final class WorkerState {
         stream = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "\(name)-changes"))
         lease = ServingLease(loop: loop)
         directory = AppDirectory(connection: connection, lease: lease, loop: loop)
-        revocations = Revocations(loop: loop)
+        let clock = StoreClock(loop: loop, connection: connection)
+        self.clock = clock
+        revocations = Revocations(loop: loop) { clock.now }
         streams = OpenStreams(loop: loop)
-        clock = StoreClock(loop: loop, connection: connection)
         let judge = TokenJudge(settings: tokens, clock: clock, loop: loop)
         self.tokens = judge
         windows = WindowStore(connection: connection)
         keyUses = KeyUseRecorder(connection: connection, loop: loop)
-        renewal = SecretRenewal(connection: connection, peppers: peppers, loop: loop)
         deviceKeys = DeviceKeyStore(connection: connection)
         runTokenStore = RunTokenStore(connection: connection)
         verdicts = VerdictStore(connection: connection)
         registry = RegistryStore(connection: connection, loop: loop, syncsChanges: settings.redis == .embedded)
+        renewal = SecretRenewal(registry: registry, peppers: peppers)
         runTokens = RunTokens(store: runTokenStore, peppers: peppers)
-        self.keys = keys(connection)
+        self.keys = keys(connection, clock)
         challenges = ChallengeStore(connection: connection)
         caps = SignInCaps(connection: connection)
         signInHistory = SignInHistory(connection: connection)
@@ -84,14 +85,16 @@ package final class WorkerState {
             worker: name,
             lease: lease,
             leaseLength: settings.serveStale,
-            subscribers: [revocations, directory, streams, self.keys]
+            subscribers: [clock, revocations, directory, streams, self.keys]
         )
         self.peppers = peppers
         judge.follow(self.keys)
     }
 
     /// Connects and begins to follow changes; open routes are served meanwhile.
-    package func start(answerTimes: Histogram, readinessChanged: @escaping @Reactor (Bool) -> Void) {
+    package func start(answerTimes: Histogram, log: Log, readinessChanged: @escaping @Reactor (Bool) -> Void) {
+        connection.onFailure = { log.warning("Redis cannot be used", ["reason": $0]) }
+        feed.onProblem = { log.error("the registry cannot be followed", ["reason": $0.description]) }
         connection.answerTimes = answerTimes
         connection.onReadinessChange = readinessChanged
         connection.start()

@@ -32,8 +32,16 @@ package final class AppDirectory {
 
     /// A load under way and who waits for it.
     private final class Flight {
+        /// Any app may be another now.
         var isOvertaken = false
+        /// These are.
+        var changed: Set<String> = []
         var waiters: [ParkedCaller<AppLookup>] = []
+
+        /// Whether what was found of `record`, or that there is none, may be older than a change.
+        func isOvertaken(finding record: String?) -> Bool {
+            isOvertaken || record.map(changed.contains) ?? !changed.isEmpty
+        }
     }
 
     private final class SiteFlight {
@@ -159,6 +167,7 @@ package final class AppDirectory {
         let (index, value) = reference.indexed
         for _ in 0..<Self.attempts {
             flight.isOvertaken = false
+            flight.changed = []
             let reply: RedisReply
             do {
                 reply = try await connection.evaluate(
@@ -169,8 +178,9 @@ package final class AppDirectory {
             } catch {
                 return .unavailable
             }
-            if flight.isOvertaken { continue }
             guard let parts = reply.elements else { return .unavailable }
+            // Only a change of this app: others may change theirs as often as they like.
+            if flight.isOvertaken(finding: parts.first?.text) { continue }
             if parts.isEmpty {
                 if let digest { remember(unknown: digest) }
                 return .unknown
@@ -212,8 +222,12 @@ package final class AppDirectory {
 extension AppDirectory: ChangeSubscriber {
     /// Forgets what the change touches; true where it was known and is worth loading again at once.
     package func apply(_ change: RegistryNotice) -> Bool {
+        // Nothing of theirs is in an app's record.
+        if [.revocation, .signing, .keyring, .issuer, .adminTokens].contains(change.kind) { return false }
         unknown.removeAll(keepingCapacity: true)
-        for flight in flights.values { flight.isOvertaken = true }
+        for flight in flights.values {
+            if change.kind == .app { flight.changed.insert(change.id) } else { flight.isOvertaken = true }
+        }
         if !change.sites.isEmpty {
             for flight in siteFlights.values { flight.isOvertaken = true }
             for site in change.sites { sites[DirectoryName(.site, site).digest] = nil }

@@ -14,6 +14,9 @@ package import Transport
 package final class ChangeFeed {
     /// The number of the last change that is applied here; nil before the first registration.
     package private(set) var applied: Int?
+    /// Told why changes cannot be followed, whenever that is another reason than before.
+    package var onProblem: (@Reactor (StoreError) -> Void)?
+    private var problem: StoreError?
     /// How often everything was dropped, for metrics.
     package private(set) var resyncs = 0
     private let loop: EventLoop
@@ -38,6 +41,8 @@ package final class ChangeFeed {
     private static let margin = Duration.milliseconds(500)
     private static let block = Duration.seconds(2)
     private static let batch = 512
+    private static let shortPause = Duration.milliseconds(10)
+    private static let longPause = Duration.seconds(1)
     /// Beyond these a batch's apps are loaded on first sight.
     private static let reloadsPerBatch = 64
 
@@ -90,19 +95,32 @@ package final class ChangeFeed {
     // MARK: - Following
 
     private func run() async {
+        var pause = Self.shortPause
         while !isStopped {
             do throws(StoreError) {
                 guard stream.isReady else { throw .unavailable }
                 try await step()
+                pause = Self.shortPause
+                problem = nil
             } catch {
-                if await !pauseBeforeRetry() { return }
+                // A connection comes back by itself; what the store says to a question will hardly change at once.
+                pause = error == .unavailable ? Self.shortPause : min(pause * 2, Self.longPause)
+                tell(error)
+                if await !pauseBeforeRetry(pause) { return }
             }
         }
     }
 
-    private func pauseBeforeRetry() async -> Bool {
+    /// The connection itself tells why it is not there.
+    private func tell(_ error: StoreError) {
+        guard error != .unavailable, error.description != problem?.description else { return }
+        problem = error
+        onProblem?(error)
+    }
+
+    private func pauseBeforeRetry(_ pause: Duration) async -> Bool {
         do throws(CancellationError) {
-            try await loop.sleep(for: .milliseconds(10))
+            try await loop.sleep(for: pause)
             return true
         } catch {
             return false

@@ -12,13 +12,16 @@ package final class Revocations {
     private var tokens: [Int: Int64] = [:]
     private var marks: [Int: (notBefore: Int64, expiresAt: Int64)] = [:]
     private let loop: EventLoop
+    private let now: @Reactor () -> Int64
     private var nextSweep = MonotonicInstant(nanoseconds: 0)
 
     private static let pageSize = 2_000
     private static let sweepInterval = Duration.seconds(60)
 
-    package init(loop: EventLoop) {
+    /// None yet; `now` is the clock that tokens end by.
+    package init(loop: EventLoop, now: @escaping @Reactor () -> Int64) {
         self.loop = loop
+        self.now = now
     }
 
     /// Whether any watermark is held.
@@ -66,8 +69,7 @@ package final class Revocations {
     private func sweep() {
         guard loop.now >= nextSweep else { return }
         nextSweep = loop.now.advanced(by: Self.sweepInterval)
-        // A minute more: our clock may be ahead of the tokens'.
-        let now = loop.wallClockMilliseconds - 60_000
+        let now = now() - Revocation.margin
         tokens = tokens.filter { $0.value > now }
         marks = marks.filter { $0.value.expiresAt > now }
     }
@@ -91,7 +93,7 @@ extension Revocations: ChangeSubscriber {
 
     /// Reads every revocation; entries that are added meanwhile come by the stream as well.
     package func restore(from connection: RedisConnection) async throws(StoreError) {
-        let fresh = Revocations(loop: loop)
+        let fresh = Revocations(loop: loop, now: now)
         try await scan("ZSCAN", "revoked", connection) { id, expiry throws(StoreError) in
             fresh.add(token: id, expiresAt: try Self.number(expiry))
         }

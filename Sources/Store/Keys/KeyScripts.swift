@@ -23,7 +23,8 @@ enum KeyScripts {
         if version ~= tonumber(ARGV[2]) then return { 'conflict' } end
         redis.call('HSET', key, 'v', version + 1, 'j', ARGV[3])
         for _, event in ipairs(cjson.decode(ARGV[4])) do
-          redis.call('XADD', p .. ':history:\(subject)', '*', 'event', event[1], 'by', ARGV[5], 'details', event[2])
+          redis.call('XADD', p .. ':history:\(subject)', 'MAXLEN', '~', '\(RegistryScripts.historyKept)', '*',
+            'event', event[1], 'by', ARGV[5], 'details', event[2])
         end
         local sequence = redis.call('INCR', p .. ':sequence')
         redis.call('XADD', p .. ':changes', 'MAXLEN', '\(RegistryScripts.changesKept)', sequence .. '-0',
@@ -56,8 +57,8 @@ enum KeyScripts {
     static let note = RedisScript(
         """
         for _, event in ipairs(cjson.decode(ARGV[2])) do
-          redis.call('XADD', KEYS[1] .. ':history:' .. ARGV[1], '*', 'event', event[1], 'by', ARGV[3],
-            'details', event[2])
+          redis.call('XADD', KEYS[1] .. ':history:' .. ARGV[1], 'MAXLEN', '~', '\(RegistryScripts.historyKept)', '*',
+            'event', event[1], 'by', ARGV[3], 'details', event[2])
         end
         return 1
         """

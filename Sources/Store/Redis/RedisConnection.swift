@@ -40,6 +40,8 @@ package final class RedisConnection {
     package private(set) var generation = 0
     /// Why the last attempt or connection ended, for logs.
     package private(set) var lastFailure: String?
+    /// Told why there is no connection, whenever that is another reason than before.
+    package var onFailure: (@Reactor (String) -> Void)?
     /// Told when the connection becomes usable or is lost.
     package var onReadinessChange: (@Reactor (Bool) -> Void)?
     /// Where the times of answers are counted.
@@ -215,6 +217,7 @@ package final class RedisConnection {
         guard !isDisconnected else { return }
         let wasReady = isReady
         state = .disconnected
+        let isNews = lastFailure != reason && !isClosed
         lastFailure = reason
         link.close()
         armTimer(at: .distantFuture)
@@ -225,6 +228,7 @@ package final class RedisConnection {
             // A connection that served is tried again soon; `backOff` grows with each failure after that.
             reconnect.arm(after: backOff.failed(chance: Double.random(in: 0..<1)))
         }
+        if isNews { onFailure?(reason) }
         if wasReady { onReadinessChange?(false) }
         while let call = lost.removeFirst() { call.receiver?.failed(.deadline, token: call.token) }
     }

@@ -49,8 +49,8 @@ package enum RedisRequirements {
     @Reactor
     package static func time(of connection: RedisConnection) async throws(StoreError) -> Int64 {
         let reply = try await connection.call(["TIME"])
-        guard let parts = reply.elements, parts.count == 2, let seconds = parts[0].integer,
-            let microseconds = parts[1].integer
+        guard let parts = reply.elements?.compactMap(\.text), parts.count == 2, let seconds = Int64(parts[0]),
+            let microseconds = Int64(parts[1]), 0..<253_402_300_800 ~= seconds
         else { throw .malformed("TIME") }
         return seconds * 1000 + microseconds / 1000
     }

@@ -16,6 +16,8 @@ package final class StoreClock {
     private let loop: EventLoop
     private let connection: RedisConnection
     private var correction: Int64 = 0
+    /// What the store's clock is ahead of ours at least, however long its answer was under way.
+    private var leastDifference: Int64 = 0
     private var isWarned = false
     private var task: Task<Void, Never>?
 
@@ -33,6 +35,10 @@ package final class StoreClock {
         @inline(__always) get { loop.wallClockMilliseconds &+ correction }
     }
 
+    /// The store's own time, or a moment earlier: what tokens are dated by, so that its watermarks part old from new on
+    /// every node, and end a token too many rather than one too few.
+    package var stamp: Int64 { loop.wallClockMilliseconds &+ leastDifference }
+
     /// Begins to ask.
     package func start() {
         task = Task { await self.run() }
@@ -46,25 +52,23 @@ package final class StoreClock {
     private func run() async {
         var pause = Self.firstInterval
         while !Task.isCancelled {
-            if await ask() { pause = Self.interval }
+            do throws(StoreError) {
+                try await ask(connection)
+                pause = Self.interval
+            } catch {
+                // The last correction stays.
+            }
             do throws(CancellationError) { try await loop.sleep(for: pause) } catch { return }
         }
     }
 
-    private func ask() async -> Bool {
+    private func ask(_ connection: RedisConnection) async throws(StoreError) {
         let sent = loop.wallClockMilliseconds
-        do throws(StoreError) {
-            let reply = try await connection.call(["TIME"])
-            guard let parts = reply.elements?.compactMap(\.text), parts.count == 2, let seconds = Int64(parts[0]),
-                let microseconds = Int64(parts[1]), 0..<253_402_300_800 ~= seconds
-            else { return false }
-            let received = loop.wallClockMilliseconds
-            // Somewhere between sending and receiving; the middle is off by half the way at most.
-            take(seconds * 1_000 + microseconds / 1_000 - (sent + (received - sent) / 2))
-            return true
-        } catch {
-            return false
-        }
+        let time = try await RedisRequirements.time(of: connection)
+        let received = loop.wallClockMilliseconds
+        leastDifference = time - received
+        // Somewhere between sending and receiving; the middle is off by half the way at most.
+        take(time - (sent + (received - sent) / 2))
     }
 
     private func take(_ measured: Int64) {
@@ -74,6 +78,17 @@ package final class StoreClock {
         onMeasured?(measured, deservesWarning && !isWarned)
         isWarned = deservesWarning
     }
+}
+
+/// Nothing is judged before the store was asked once, nor after another store took its place.
+extension StoreClock: ChangeSubscriber {
+    package func apply(_ change: RegistryNotice) -> Bool { false }
+
+    package func dropEverything() {}
+
+    package func reload(_ change: RegistryNotice) async {}
+
+    package func restore(from connection: RedisConnection) async throws(StoreError) { try await ask(connection) }
 }
 
 /// What a difference between clocks leads to (architecture §5, Time).

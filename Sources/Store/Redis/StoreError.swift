@@ -24,13 +24,19 @@ extension StoreError: Equatable {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// For logs; names no secret, since command arguments are never part of Redis' error texts we let through.
+    /// For logs; names no secret, since what Redis repeats of a command's arguments is left out.
     package var description: String {
         switch self {
         case .unavailable: "the store cannot be reached"
         case .deadline: "the store did not answer in time"
-        case .refused(let reason): "the store refused: \(reason)"
+        case .refused(let reason): "the store refused: \(Self.withoutArguments(reason))"
         case .malformed(let reason): "the store's answer is malformed: \(reason)"
         }
+    }
+
+    /// Redis quotes what it was sent: "unknown command 'x', with args beginning with: …", "unknown subcommand 'y'".
+    private static func withoutArguments(_ reason: String) -> String {
+        let told = reason.prefix { !["'", "\"", "`", "\r", "\n"].contains($0) }
+        return told.count == reason.count ? reason : String(told) + "…"
     }
 }

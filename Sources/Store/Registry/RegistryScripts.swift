@@ -9,19 +9,26 @@
 ///     {registry}:orgs            sorted set of organizations by creation
 ///     {registry}:ids, :names, :keys   App ID, `org/username`, key id → record id
 ///     {registry}:site:ORIGIN     hash: record id → organization, for an origin or a domain
-///     {registry}:history:ID      stream of an app's or organization's history
+///     {registry}:history:ID      stream of an app's or organization's history, its latest rows
 ///     {registry}:sequence        the number of the last change
 ///     {registry}:changes         stream of changes; an entry's id is its number
 ///     {registry}:revoked         sorted set: token id by the token's expiry
 ///     {registry}:marks           hash: subject → tokens issued before this are revoked; :mark-ends sorted set by expiry
 ///     {registry}:epoch           hash: id of this history of the data, since when, the leases' length
 ///     {registry}:leases, :applied    workers by expiry, and the last change each has applied
+///     {registry}:under-way       sorted set: changes being made, by when they are given up; an embedded Redis syncs meanwhile
 ///     {registry}:uses            key id → when and from which network it was last used
 enum RegistryScripts {
     /// The one key of every script.
     static let tag = "{registry}"
+    /// Where changes that are being made are noted.
+    static let underWay = tag + ":under-way"
     /// Changes kept for workers to catch up; one that is further behind drops its cache and reads again.
     static let changesKept = 10_000
+    /// Rows of a history that are kept at least: Redis evicts nothing, and a tenant's own servers write rows too.
+    ///
+    /// At 250 bytes a row a history holds 2.5 MiB at most; an app that is changed ten times a day fills it in three years.
+    static let historyKept = 10_000
 
     /// Applies one change iff the version is the expected one and what it claims is free.
     ///
@@ -52,7 +59,8 @@ enum RegistryScripts {
           for _, list in ipairs(c.lists) do redis.call('ZADD', p .. ':' .. list, c.created, c.id) end
         end
         for _, event in ipairs(c.events) do
-          redis.call('XADD', p .. ':history:' .. c.id, '*', 'event', event[1], 'by', c.by, 'details', event[2])
+          redis.call('XADD', p .. ':history:' .. c.id, 'MAXLEN', '~', '\(historyKept)', '*',
+            'event', event[1], 'by', c.by, 'details', event[2])
         end
         local sequence = redis.call('INCR', p .. ':sequence')
         redis.call('XADD', p .. ':changes', 'MAXLEN', '\(changesKept)', sequence .. '-0',
@@ -174,8 +182,9 @@ enum RegistryScripts {
         local c = cjson.decode(ARGV[1])
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        redis.call('ZREMRANGEBYSCORE', p .. ':revoked', '-inf', now)
-        for _, subject in ipairs(redis.call('ZRANGEBYSCORE', p .. ':mark-ends', '-inf', now, 'LIMIT', 0, 256)) do
+        local ended = now - \(Revocation.margin)
+        redis.call('ZREMRANGEBYSCORE', p .. ':revoked', '-inf', ended)
+        for _, subject in ipairs(redis.call('ZRANGEBYSCORE', p .. ':mark-ends', '-inf', ended, 'LIMIT', 0, 256)) do
           redis.call('ZREM', p .. ':mark-ends', subject)
           redis.call('HDEL', p .. ':marks', subject)
         end
@@ -186,13 +195,32 @@ enum RegistryScripts {
           redis.call('ZADD', p .. ':mark-ends', 'GT', x[3], x[1])
         end
         for _, event in ipairs(c.events) do
-          redis.call('XADD', p .. ':history:' .. c.id, '*', 'event', event[1], 'by', c.by, 'details', event[2])
+          redis.call('XADD', p .. ':history:' .. c.id, 'MAXLEN', '~', '\(historyKept)', '*',
+            'event', event[1], 'by', c.by, 'details', event[2])
         end
         local sequence = redis.call('INCR', p .. ':sequence')
         redis.call('XADD', p .. ':changes', 'MAXLEN', '\(changesKept)', sequence .. '-0',
           'kind', 'revocation', 'id', c.id, 'organization', c.organization, 'sites', '[]',
           'tokens', ARGV[2], 'marks', ARGV[3])
         return sequence
+        """
+    )
+
+    /// Notes that a change is being made: ARGV its name, the most it may take in ms.
+    static let beginChange = RedisScript(
+        """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + math.floor(time[2] / 1000)
+        redis.call('ZREMRANGEBYSCORE', KEYS[1] .. ':under-way', '-inf', now)
+        return redis.call('ZADD', KEYS[1] .. ':under-way', now + ARGV[2], ARGV[1])
+        """
+    )
+
+    /// How many changes are being made.
+    static let changesUnderWay = RedisScript(
+        """
+        local time = redis.call('TIME')
+        return redis.call('ZCOUNT', KEYS[1] .. ':under-way', time[1] * 1000 + math.floor(time[2] / 1000), '+inf')
         """
     )
 

@@ -32,6 +32,15 @@ extension RegistryStore {
         return Int(sequence)
     }
 
+    /// The store's time, by which marks that begin now are set, whatever the clock of the host that asks says.
+    package func now() async throws(RegistryError) -> Int64 {
+        do throws(StoreError) {
+            return try await RedisRequirements.time(of: connection)
+        } catch {
+            throw .store(error)
+        }
+    }
+
     private func text(of value: JSONValue) -> String {
         var json = JSONWriter()
         json.value(value)

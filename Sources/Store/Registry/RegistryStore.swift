@@ -205,17 +205,18 @@ package final class RegistryStore {
     /// Runs a script whose effects are on disk before it is answered, where this store sees to that.
     func write(_ script: RedisScript, _ arguments: [RedisArgument]) async throws(RegistryError) -> RedisReply {
         guard let sync else { return try await evaluate(script, arguments) }
+        let name: String
         do {
-            try await sync.begin(within: Self.deadline)
+            name = try await sync.begin(within: Self.deadline)
         } catch {
             throw .store(error)
         }
         do throws(RegistryError) {
             let reply = try await evaluate(script, arguments)
-            sync.end()
+            sync.end(name)
             return reply
         } catch {
-            sync.end()
+            sync.end(name)
             throw error
         }
     }

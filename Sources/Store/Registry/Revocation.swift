@@ -73,6 +73,10 @@ package struct Revocation: Sendable, Equatable {
         }
     }
 
+    /// How long a revocation is kept past its end: an outside token counts for the leeway after its own, and nodes' clocks
+    /// may differ from the store's.
+    package static let margin: Int64 = 600_000
+
     package var tokens: [Token]
     package var marks: [Mark]
 

@@ -90,7 +90,7 @@ package final class SessionBindings {
         now: Int64
     ) async throws(StoreError) {
         let lifetime = session.expiresAt - now
-        guard lifetime > 0 else { return }
+        guard lifetime > 0 else { throw .malformed("a session that has ended") }
         let hash = peppers.hash(Array(token.utf8).span, use.purpose, createdAt: now)
         _ = try await connection.call([
             "SET", .text(Self.key(session.app, pepper: hash.pepper, hash: hash.hash)), .text(session.text), "PX",

@@ -43,22 +43,14 @@ package final class SignInHistory {
 
     /// Counts one sign-in of `app`.
     package func count(_ method: SignInMethod, of app: RecordID, at now: Int64) {
-        run(["HINCRBY", .text(Self.day(app, now)), .text(method.rawValue), 1], expiring: Self.day(app, now))
+        run(SignInScripts.count, [Self.day(app, now)], [.text(method.rawValue), .number((Self.days + 1) * 86_400)])
     }
 
     /// Counts one refused sign-in of `app` and keeps why.
     package func fail(_ platform: String, _ reason: String, of app: RecordID, at now: Int64) {
         count(.failed, of: app, at: now)
-        let key = "{\(app.rawValue)}:sf"
-        let connection = connection
-        Task { @Reactor in
-            do throws(StoreError) {
-                _ = try await connection.call(["LPUSH", .text(key), .text("\(now) \(platform) \(reason)")])
-                _ = try await connection.call(["LTRIM", .text(key), 0, .number(Self.mostFaults - 1)])
-            } catch {
-                // A count that is lost is no loss.
-            }
-        }
+        let row = "\(now) \(platform) \(reason)"
+        run(SignInScripts.keepFault, ["{\(app.rawValue)}:sf"], [.text(row), .number(Self.mostFaults)])
     }
 
     /// The days with any sign-in among the latest `count`, newest first.
@@ -95,12 +87,11 @@ package final class SignInHistory {
         }
     }
 
-    private func run(_ command: [RedisArgument], expiring key: String) {
+    private func run(_ script: RedisScript, _ keys: [String], _ arguments: [RedisArgument]) {
         let connection = connection
         Task { @Reactor in
             do throws(StoreError) {
-                _ = try await connection.call(command)
-                _ = try await connection.call(["EXPIRE", .text(key), .number((Self.days + 1) * 86_400)])
+                _ = try await connection.evaluate(script, keys: keys.map { .text($0) }, arguments: arguments)
             } catch {
                 // A count that is lost is no loss.
             }
@@ -122,4 +113,23 @@ extension RegistryStore {
 
     /// Installs over the registry's own connection, for administrators.
     package var deviceKeys: DeviceKeyStore { DeviceKeyStore(connection: connection) }
+}
+
+/// The scripts of `SignInHistory`: each leaves nothing behind that no other call would end.
+enum SignInScripts {
+    /// Counts a sign-in on its day: ARGV method, the seconds that the day is kept.
+    static let count = RedisScript(
+        """
+        redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+        return redis.call('EXPIRE', KEYS[1], ARGV[2])
+        """
+    )
+
+    /// Keeps a failure among the latest: ARGV row, how many.
+    static let keepFault = RedisScript(
+        """
+        redis.call('LPUSH', KEYS[1], ARGV[1])
+        return redis.call('LTRIM', KEYS[1], 0, ARGV[2] - 1)
+        """
+    )
 }

@@ -34,8 +34,8 @@ package protocol ConnectionTaker: AnyObject {
 package final class ListeningSocket: EventSource {
     /// The address the socket is bound to, with the port the kernel chose where 0 was asked for.
     package let address: SocketAddress
-    /// How often accepting stopped because the process or the system ran out of descriptors.
-    package private(set) var exhaustedCount = 0
+    /// Told when accepting stops for a moment because the process or the system ran out of descriptors or memory.
+    package var onExhausted: (@Reactor (SystemError) -> Void)?
     private weak var taker: (any ConnectionTaker)?
     private let pause: LoopTimer
 
@@ -103,7 +103,7 @@ package final class ListeningSocket: EventSource {
             return true
         case EMFILE, ENFILE, ENOBUFS, ENOMEM:
             // Level-triggered: without a pause the loop would spin on what it cannot accept.
-            exhaustedCount += 1
+            onExhausted?(SystemError(code))
             loop.setInterest(of: self, isOn: false)
             pause.arm(after: Self.exhaustedPause)
             return false

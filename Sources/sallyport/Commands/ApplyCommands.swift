@@ -14,7 +14,7 @@ enum ApplyCommands {
                 Option(name: "--file", value: "F", help: "the tenants' file; -f for short; else \(ProjectFile.name)"),
                 Option(name: "--dry-run", help: "print the differences, change nothing"),
                 Option(name: "--prune", help: "disable what the file does not name"),
-            ] + Option.remote,
+            ] + Option.changing,
             notes: "Secrets are never in the file. What it does not name is left alone unless --prune.",
             run: apply
         )
@@ -37,6 +37,8 @@ enum ApplyCommands {
             let word = answer["dry_run"]?.bool == true ? "would change" : "changed"
             if changes.isEmpty { return "nothing to change: the registry is as \(path) says\n" }
             return "\(word) \(changes.count):\n" + changes.map { "  \($0)\n" }.joined()
+                + Change.standing(answer)
         }
+        try Change.requireConfirmed(answer)
     }
 }

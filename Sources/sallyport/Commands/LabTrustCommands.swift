@@ -19,7 +19,7 @@ enum LabTrustCommands {
         Command(
             words: ["lab", "trust", "off"],
             summary: "stop taking a lab's proofs for an app",
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             run: off
         ),
     ]
@@ -33,16 +33,18 @@ enum LabTrustCommands {
             ("play_decryption_key", .string(try file("play-decryption.key", invocation))),
             ("play_verification_key", .string(try file("play-verification.key", invocation))),
         ])
-        try change(body, invocation)
+        let gateway = try RemoteGateway(for: invocation)
+        Output.show(try gateway.call("PUT", try target(invocation), body), for: invocation, Change.line)
     }
 
     @Sendable private static func off(_ invocation: Invocation) throws(CommandFailure) {
-        try change(.members([("enabled", .bool(false))]), invocation)
+        let body = JSONValue.members([("enabled", .bool(false))])
+        let target = try target(invocation)
+        try Change.showRevoking(RemoteGateway(for: invocation).call("PUT", target, body), for: invocation)
     }
 
-    private static func change(_ body: JSONValue, _ invocation: Invocation) throws(CommandFailure) {
-        let target = "/apps/\(try invocation.app().asPathSegment)/lab-trust"
-        Output.show(try RemoteGateway(for: invocation).call("PUT", target, body), for: invocation, Change.line)
+    private static func target(_ invocation: Invocation) throws(CommandFailure) -> String {
+        "/apps/\(try invocation.app().asPathSegment)/lab-trust"
     }
 
     private static func file(_ name: String, _ invocation: Invocation) throws(CommandFailure) -> String {

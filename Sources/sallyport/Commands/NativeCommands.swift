@@ -36,14 +36,14 @@ enum NativeCommands {
             words: ["native", "remove", "ios"],
             summary: "take an iOS build out",
             options: [.app, bundle, Option(name: "--team-id", value: "T", help: "only with this team")]
-                + Option.remote,
+                + Option.changing,
             run: removeIOS
         ),
         Command(
             words: ["native", "remove", "android"],
             summary: "take an Android package, or one fingerprint of it, out",
             options: [.app, package, Option(name: "--sha256", value: "F", help: "only this fingerprint")]
-                + Option.remote,
+                + Option.changing,
             run: removeAndroid
         ),
         Command(words: ["native", "list"], summary: "list builds", options: [.app] + Option.remote, run: list),
@@ -101,12 +101,12 @@ enum NativeCommands {
 
     @Sendable private static func removeIOS(_ invocation: Invocation) throws(CommandFailure) {
         let team = invocation["--team-id"].map { "?team_id=\($0.asPathSegment)" } ?? ""
-        try change("DELETE", "ios/\((invocation["--bundle-id"] ?? "").asPathSegment)\(team)", nil, invocation)
+        try remove("ios/\((invocation["--bundle-id"] ?? "").asPathSegment)\(team)", invocation)
     }
 
     @Sendable private static func removeAndroid(_ invocation: Invocation) throws(CommandFailure) {
         let print = invocation["--sha256"].map { "/\($0.asPathSegment)" } ?? ""
-        try change("DELETE", "android/\((invocation["--package"] ?? "").asPathSegment)\(print)", nil, invocation)
+        try remove("android/\((invocation["--package"] ?? "").asPathSegment)\(print)", invocation)
     }
 
     private static func change(
@@ -117,6 +117,11 @@ enum NativeCommands {
     ) throws(CommandFailure) {
         let target = "/apps/\(try invocation.app().asPathSegment)/native/\(rest)"
         Output.show(try RemoteGateway(for: invocation).call(method, target, body), for: invocation, Change.line)
+    }
+
+    private static func remove(_ rest: String, _ invocation: Invocation) throws(CommandFailure) {
+        let target = "/apps/\(try invocation.app().asPathSegment)/native/\(rest)"
+        try Change.showRevoking(RemoteGateway(for: invocation).call("DELETE", target), for: invocation)
     }
 
     @Sendable private static func list(_ invocation: Invocation) throws(CommandFailure) {

@@ -93,8 +93,17 @@ enum OrganizationCommands {
 /// How the answer to a change is told.
 enum Change {
     /// Tells of a change that takes something away; unless every worker has applied it, that is a failure (exit 1).
-    static func showRevoking(_ answer: JSONValue, for invocation: Invocation) throws(CommandFailure) {
-        Output.show(answer, for: invocation, line)
+    static func showRevoking(
+        _ answer: JSONValue,
+        for invocation: Invocation,
+        _ lines: (JSONValue) -> String = line
+    ) throws(CommandFailure) {
+        Output.show(answer, for: invocation, lines)
+        try requireConfirmed(answer)
+    }
+
+    /// Ends the verb with 1 where a worker may not have applied the change yet.
+    static func requireConfirmed(_ answer: JSONValue) throws(CommandFailure) {
         guard answer["confirmed"]?.bool == false else { return }
         throw CommandFailure(exit: .refused, code: "", message: "")
     }
@@ -104,6 +113,12 @@ enum Change {
         var text = answer.text("message") + "\n"
         for warning in answer.texts("warnings") { text += "  warning: \(warning)\n" }
         for step in answer.texts("next_steps") { text += "  next: \(step)\n" }
+        return text + standing(answer)
+    }
+
+    /// By when a change is in force that not every worker has applied, and who has not; else nothing.
+    static func standing(_ answer: JSONValue) -> String {
+        var text = ""
         if answer["confirmed"]?.bool == false {
             if let moment = answer["effective_by"]?.string {
                 text += "  in effect everywhere by \(moment)\n"

@@ -40,7 +40,7 @@ enum PlayKeyCommands {
         Command(
             words: ["play-keys", "remove"],
             summary: "forget an app's Play keys and service account",
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             run: remove
         ),
     ]
@@ -70,7 +70,8 @@ enum PlayKeyCommands {
     }
 
     @Sendable private static func remove(_ invocation: Invocation) throws(CommandFailure) {
-        Output.show(try RemoteGateway(for: invocation).call("DELETE", try target(invocation)), for: invocation, lines)
+        let answer = try RemoteGateway(for: invocation).call("DELETE", try target(invocation))
+        try Change.showRevoking(answer, for: invocation) { lines($0) + Change.standing($0) }
     }
 
     private static func target(_ invocation: Invocation) throws(CommandFailure) -> String {

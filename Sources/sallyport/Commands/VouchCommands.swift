@@ -19,7 +19,7 @@ enum VouchCommands {
             operands: [
                 Operand(name: "WHEN=ACTION", help: "such as degraded=monitor or signal_rooted=refuse", mayRepeat: true)
             ],
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             notes:
                 "A reason's or signal's own rule comes before the one of degraded. monitor gives the token and counts.",
             run: setPolicies
@@ -62,26 +62,21 @@ enum VouchCommands {
             words: ["debug-devices", "remove"],
             summary: "judge a development device as any other again",
             operands: [Operand(name: "DEVICE", help: "the device's id")],
-            options: [.app] + Option.remote,
+            options: [.app] + Option.changing,
             run: { invocation throws(CommandFailure) in
-                try call(
-                    "DELETE",
-                    "debug-devices/\(invocation.operands[0].asPathSegment)",
-                    nil,
-                    invocation,
-                    Change.line
-                )
+                try revoke("DELETE", "debug-devices/\(invocation.operands[0].asPathSegment)", nil, invocation)
             }
         ),
         Command(
             words: ["devices", "revoke"],
             summary: "end every run token of a device at once; it may attest again",
             operands: [Operand(name: "DEVICE", help: "the device's id")],
-            options: [.app, Option(name: "--test", help: "the device of this name that test keys saw")] + Option.remote,
+            options: [.app, Option(name: "--test", help: "the device of this name that test keys saw")]
+                + Option.changing,
             run: { invocation throws(CommandFailure) in
                 let kind = invocation.has("--test") ? "test" : "live"
                 let target = "devices/\(invocation.operands[0].asPathSegment)/revoke?kind=\(kind)"
-                try call("POST", target, .members([]), invocation, Change.line)
+                try revoke("POST", target, .members([]), invocation)
             }
         ),
         Command(
@@ -114,7 +109,7 @@ enum VouchCommands {
         }
         let values = rules.map { JSONValue.members([("when", .string($0.0)), ("action", .string($0.1))]) }
         let answer = try gateway.call("PUT", target, .members([("policies", .array(values))]))
-        Output.show(answer, for: invocation, Change.line)
+        try Change.showRevoking(answer, for: invocation)
     }
 
     @Sendable private static func settings(_ invocation: Invocation) throws(CommandFailure) {
@@ -169,6 +164,16 @@ enum VouchCommands {
     ) throws(CommandFailure) {
         let target = "/apps/\(try invocation.app().asPathSegment)/\(resource)"
         Output.show(try RemoteGateway(for: invocation).call(method, target, body), for: invocation, lines)
+    }
+
+    private static func revoke(
+        _ method: String,
+        _ resource: String,
+        _ body: JSONValue?,
+        _ invocation: Invocation
+    ) throws(CommandFailure) {
+        let target = "/apps/\(try invocation.app().asPathSegment)/\(resource)"
+        try Change.showRevoking(RemoteGateway(for: invocation).call(method, target, body), for: invocation)
     }
 
     private static func pair(

@@ -52,9 +52,6 @@ struct AppEngineAdministration {
     let request: LocalRequest
     let worker: Worker
 
-    /// How long an answer waits for every worker to apply a change.
-    private static let wait = Duration.seconds(5)
-
     // MARK: The three calls
 
     func saveIdentity() async throws(AppEngineRefusal) -> [UInt8] {
@@ -70,14 +67,14 @@ struct AppEngineAdministration {
             throw .away
         }
         let sealed = try form.android?.keys.map { keys throws(AppEngineRefusal) in try seal(keys, record.recordID) }
-        let changed = try await change(record, by) { record throws(RegistryError) in
+        let (changed, confirmation) = try await change(record, by) { record throws(RegistryError) in
             form.apply(to: &record, sealed: sealed)
         }
         let ids = changed.debugTokens.map { APIKeyID(rawValue: $0.id) }
         let uses = try await stored { () async throws(RegistryError) in
             ids.isEmpty ? [:] : try await worker.state.registry.uses(of: ids)
         }
-        return Self.bytes(IdentityView.members(of: changed, uses: uses))
+        return Self.bytes(IdentityView.members(of: changed, uses: uses) + confirmation.pendingMembers)
     }
 
     func createDebugToken() async throws(AppEngineRefusal) -> [UInt8] {
@@ -86,27 +83,32 @@ struct AppEngineAdministration {
             throw .form("name is required.")
         }
         let made = NewDebugToken(name: name, peppers: worker.state.peppers, now: request.now)
-        guard record.debugTokens.count < NewDebugToken.most else {
-            throw .form("An app has at most \(NewDebugToken.most) debug tokens.")
-        }
-        _ = try await change(record, by) { record throws(RegistryError) in
+        let (_, confirmation) = try await change(record, by) { record throws(RegistryError) in
+            guard record.debugTokens.count < NewDebugToken.most else {
+                throw .rejected(
+                    code: "too_many_tokens",
+                    message: "An app has at most \(NewDebugToken.most) debug tokens."
+                )
+            }
             record.debugTokens.append(made.record)
             return [HistoryEvent("debug_token_created", [("id", .string(made.record.id)), ("name", .string(name))])]
         }
-        return Self.bytes([
-            ("id", .string(made.record.id)), ("name", .string(name)), ("token", .string(made.text)),
-        ])
+        return Self.bytes(
+            [
+                ("id", .string(made.record.id)), ("name", .string(name)), ("token", .string(made.text)),
+            ] + confirmation.pendingMembers
+        )
     }
 
     func deleteDebugToken() async throws(AppEngineRefusal) -> [UInt8] {
         let (record, by) = try await open()
         let id = request.parameters["token"] ?? ""
         guard let token = record.debugTokens.first(where: { $0.id == id }) else { throw .debugTokenNotFound }
-        _ = try await change(record, by) { record throws(RegistryError) in
+        let (_, confirmation) = try await change(record, by) { record throws(RegistryError) in
             record.debugTokens.removeAll { $0.id == id }
             return [HistoryEvent("debug_token_deleted", [("id", .string(id)), ("name", .string(token.name))])]
         }
-        return Self.bytes([("id", .string(id)), ("deleted", .bool(true))])
+        return Self.bytes([("id", .string(id)), ("deleted", .bool(true))] + confirmation.pendingMembers)
     }
 
     // MARK: Who asks, and about what
@@ -132,10 +134,9 @@ struct AppEngineAdministration {
     /// The administrator whose token the request bears (APP-105); asked anew on every call.
     private func administrator(of organization: OrganizationID) async throws(AppEngineRefusal) -> String {
         let fields = request.values(.authorization)
-        guard fields.count == 1, let field = fields.first, field.lowercased().hasPrefix("bearer ") else {
+        guard fields.count == 1, let text = BearerField.token(authorization: fields[0]) else {
             throw .missingAuthorization
         }
-        let text = String(field.dropFirst("bearer ".count))
         guard let id = AdminTokenText.id(in: text) else { throw .notAdministrator }
         let tokens = try await stored { () async throws(RegistryError) in
             try await worker.state.registry.document(AdminTokensDocument.self).document.tokens
@@ -184,14 +185,14 @@ struct AppEngineAdministration {
         _ record: AppRecord,
         _ by: String,
         _ body: (inout AppRecord) throws(RegistryError) -> [HistoryEvent]
-    ) async throws(AppEngineRefusal) -> AppRecord {
+    ) async throws(AppEngineRefusal) -> (AppRecord, Confirmation) {
         let registry = worker.state.registry
         return try await stored { () async throws(RegistryError) in
             let outcome = try await registry.change(app: .record(record.recordID), by: by, body)
-            if let sequence = outcome.sequence {
-                _ = try await registry.waitApplied(sequence: sequence, timeout: Self.wait)
-            }
-            return outcome.record
+            guard let sequence = outcome.sequence else { return (outcome.record, .confirmed) }
+            return (
+                outcome.record, try await registry.waitApplied(sequence: sequence, timeout: ConfirmationWait.time)
+            )
         }
     }
 
@@ -201,6 +202,7 @@ struct AppEngineAdministration {
         do {
             return try await call()
         } catch {
+            if case .rejected(_, let message) = error { throw .form(message) }
             throw .away
         }
     }

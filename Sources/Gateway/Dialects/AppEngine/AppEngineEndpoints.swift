@@ -83,7 +83,7 @@ enum AppEngineEndpoints {
                 worker.state.signInHistory.fail(form.platform, reason.rawValue, of: app.recordID, at: request.now)
                 return refused(.attestation(reason), request, app)
             case .success(let grant):
-                let token = try await worker.signIn.token(grant, for: app, in: .appengine, now: request.now)
+                let token = try await worker.signIn.token(grant, for: app, in: .appengine)
                 worker.state.signInHistory.count(grant.counted, of: app.recordID, at: request.now)
                 return .answer(.json(200, AppEngineSuccess.token(token, platform: form.platform)), app: app)
             }
@@ -115,7 +115,7 @@ enum AppEngineEndpoints {
         else { return failed(.wrongSecret) }
         worker.state.renewal.presented(Array(secret.utf8), .secret, of: app)
         do {
-            let token = try await worker.signIn.token(.secret, for: app, in: .appengine, now: request.now)
+            let token = try await worker.signIn.token(.secret, for: app, in: .appengine)
             worker.state.signInHistory.count(.secret, of: app.recordID, at: request.now)
             return .answer(.json(200, AppEngineSuccess.token(token, platform: nil)), app: app)
         } catch {

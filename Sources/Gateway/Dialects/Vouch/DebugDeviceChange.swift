@@ -6,7 +6,7 @@ import Encodings
 import Store
 import Transport
 
-/// Adds and removes development devices: in the registry, with history, in force everywhere before it is answered.
+/// Adds and removes development devices: in the registry, with history, waiting until it is in force everywhere.
 ///
 /// Isolated to the Reactor.
 @Reactor
@@ -15,15 +15,14 @@ struct DebugDeviceChange {
 
     /// More are not developers' devices any more.
     private static let most = 500
-    private static let wait = Duration.seconds(5)
 
-    /// Adds a device; false beside the record of one that was there.
+    /// Adds a device; nothing beside the record of one that was there.
     func add(
         _ device: String,
         to app: RegistryStore.AppReference,
         by: String,
         now: Int64
-    ) async throws(RegistryError) -> (record: DebugDeviceRecord, isNew: Bool) {
+    ) async throws(RegistryError) -> (record: DebugDeviceRecord, change: Confirmation?) {
         let fresh = DebugDeviceRecord(id: device, createdAt: now)
         let outcome = try await registry.change(app: app, by: by) { record throws(RegistryError) in
             var settings = record.vouchSettings
@@ -35,17 +34,17 @@ struct DebugDeviceChange {
             record.vouch = settings
             return [HistoryEvent("debug_device_added", [("device_id", .string(device))])]
         }
-        try await settle(outcome.sequence)
+        let change = try await settle(outcome.sequence)
         let record = outcome.record.vouchSettings.debugDevices.first { $0.id == device }
-        return (record ?? fresh, outcome.sequence != nil)
+        return (record ?? fresh, change)
     }
 
-    /// Removes a device; false where there was none.
+    /// Removes a device; nil where there was none.
     func remove(
         _ device: String,
         from app: RegistryStore.AppReference,
         by: String
-    ) async throws(RegistryError) -> Bool {
+    ) async throws(RegistryError) -> Confirmation? {
         let outcome = try await registry.change(app: app, by: by) { record throws(RegistryError) in
             var settings = record.vouchSettings
             guard settings.debugDevices.contains(where: { $0.id == device }) else { return [] }
@@ -53,12 +52,11 @@ struct DebugDeviceChange {
             record.vouch = settings
             return [HistoryEvent("debug_device_removed", [("device_id", .string(device))])]
         }
-        try await settle(outcome.sequence)
-        return outcome.sequence != nil
+        return try await settle(outcome.sequence)
     }
 
-    private func settle(_ sequence: Int?) async throws(RegistryError) {
-        guard let sequence else { return }
-        _ = try await registry.waitApplied(sequence: sequence, timeout: Self.wait)
+    private func settle(_ sequence: Int?) async throws(RegistryError) -> Confirmation? {
+        guard let sequence else { return nil }
+        return try await registry.waitApplied(sequence: sequence, timeout: ConfirmationWait.time)
     }
 }

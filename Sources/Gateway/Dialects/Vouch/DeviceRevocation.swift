@@ -20,9 +20,6 @@ struct DeviceRevocation {
         let confirmation: Confirmation
     }
 
-    /// How long it waits until every worker has heard.
-    private static let wait = Duration.seconds(5)
-
     /// Revokes the device; nil: no such device was ever seen by a key of this kind.
     func run(
         _ device: String,
@@ -56,7 +53,7 @@ struct DeviceRevocation {
         )
         return Outcome(
             count: ended.count,
-            confirmation: try await registry.waitApplied(sequence: sequence, timeout: Self.wait)
+            confirmation: try await registry.waitApplied(sequence: sequence, timeout: ConfirmationWait.time)
         )
     }
 }

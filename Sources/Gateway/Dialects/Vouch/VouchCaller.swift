@@ -46,10 +46,7 @@ struct VouchCaller: Sendable {
 
     private static func bearer(_ request: LocalRequest) -> String? {
         let values = request.values(.authorization)
-        guard values.count == 1 else { return nil }
-        let parts = values[0].split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
+        return values.count == 1 ? BearerField.token(authorization: values[0]) : nil
     }
 }
 

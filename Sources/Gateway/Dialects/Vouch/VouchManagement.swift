@@ -28,6 +28,29 @@ enum VouchManagement {
         case away
     }
 
+    /// Changes that an app's servers may make in an hour: each is a row of its history, a sync of the disk and news for
+    /// every worker, so that one tenant's loop would be felt by all.
+    private static let changesAnHour = CapRule(name: "management", limit: 1_000)
+
+    /// Counts a change; throws where the app has made too many.
+    @Reactor
+    private static func spend(
+        _ request: LocalRequest,
+        _ caller: VouchCaller,
+        _ worker: Worker
+    ) async throws(VouchCall) {
+        let outcome: CapOutcome
+        do {
+            outcome = try await worker.state.caps
+                .reserve(request.decision, under: [changesAnHour], app: caller.app.recordID)
+        } catch {
+            throw .away
+        }
+        guard case .full(_, let wait) = outcome else { return }
+        let refusal = Refusal(.rateLimited, appID: caller.app.appID, retryAfter: wait)
+        throw .outcome(.refused(refusal, app: caller.app))
+    }
+
     private static func endpoint(_ method: String, _ path: PathPattern, _ call: @escaping Call) -> LocalEndpoint {
         LocalEndpoint(.vouch, method, path, mostBytes: 4_096, isBrowserFacing: false, isLimited: false) {
             request,
@@ -57,6 +80,7 @@ enum VouchManagement {
         _ caller: VouchCaller,
         _ worker: Worker
     ) async throws(VouchCall) -> LocalAnswer {
+        try await spend(request, caller, worker)
         let device = request.parameters["device"] ?? ""
         let revocation = DeviceRevocation(registry: worker.state.registry, tokens: worker.state.runTokenStore)
         let outcome = try await registered { () async throws(RegistryError) in
@@ -67,10 +91,7 @@ enum VouchManagement {
         json.beginObject()
         json.member("device_id", device)
         json.member("revoked", outcome.count)
-        if case .pending(let effectiveBy, _) = outcome.confirmation {
-            json.member("confirmed", false)
-            json.member("effective_by", InternetTime.text(seconds: effectiveBy / 1_000))
-        }
+        write(outcome.confirmation, to: &json)
         json.endObject()
         return .json(200, json.bytes)
     }
@@ -99,11 +120,12 @@ enum VouchManagement {
     ) async throws(VouchCall) -> LocalAnswer {
         let body = try form(request, caller.app)
         let device = try reading(caller.app) { () throws(VouchFault) in try body.deviceID("device_id") }
+        try await spend(request, caller, worker)
         let change = DebugDeviceChange(registry: worker.state.registry)
-        let (record, isNew) = try await registered { () async throws(RegistryError) in
+        let (record, confirmation) = try await registered { () async throws(RegistryError) in
             try await change.add(device, to: .record(caller.app.recordID), by: caller.name, now: request.now)
         }
-        return .json(isNew ? 201 : 200, Self.body(of: record))
+        return .json(confirmation == nil ? 200 : 201, Self.body(of: record, confirmation))
     }
 
     @Reactor
@@ -122,12 +144,22 @@ enum VouchManagement {
         _ caller: VouchCaller,
         _ worker: Worker
     ) async throws(VouchCall) -> LocalAnswer {
+        try await spend(request, caller, worker)
         let device = request.parameters["device"] ?? ""
         let change = DebugDeviceChange(registry: worker.state.registry)
-        let wasThere = try await registered { () async throws(RegistryError) in
+        let confirmation = try await registered { () async throws(RegistryError) in
             try await change.remove(device, from: .record(caller.app.recordID), by: caller.name)
         }
-        guard wasThere else { throw .outcome(.vouchNotFound(app: caller.app)) }
+        guard let confirmation else { throw .outcome(.vouchNotFound(app: caller.app)) }
+        if case .pending = confirmation {
+            // RFC 9110 15.3.3: taken, and not yet in force everywhere.
+            var json = JSONWriter(capacity: 128)
+            json.beginObject()
+            json.member("device_id", device)
+            write(confirmation, to: &json)
+            json.endObject()
+            return .json(202, json.bytes)
+        }
         return LocalAnswer(status: 204, fields: [HeaderField(name: "cache-control", value: "no-store")])
     }
 
@@ -191,13 +223,21 @@ enum VouchManagement {
         }
     }
 
-    private static func body(of device: DebugDeviceRecord) -> [UInt8] {
+    private static func body(of device: DebugDeviceRecord, _ change: Confirmation?) -> [UInt8] {
         var json = JSONWriter(capacity: 128)
         json.beginObject()
         json.member("device_id", device.id)
         json.member("created_at", InternetTime.text(seconds: device.createdAt / 1_000))
+        write(change, to: &json)
         json.endObject()
         return json.bytes
+    }
+
+    /// Says by when a change is in force that not every worker has applied.
+    private static func write(_ change: Confirmation?, to json: inout JSONWriter) {
+        guard case .pending(let effectiveBy, _) = change else { return }
+        json.member("confirmed", false)
+        json.member("effective_by", InternetTime.text(seconds: effectiveBy / 1_000))
     }
 
     private static func list(_ name: String, _ rows: [(id: String, time: String, at: Int64)]) -> LocalAnswer {
