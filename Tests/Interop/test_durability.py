@@ -77,8 +77,8 @@ def test_changes_of_several_processes_are_each_on_disk_before_their_answers(make
         answer = gateway.get(path, {"Authorization": "Bearer " + secret, "Content-Type": "application/json"}, method="POST", body=body)
         assert answer.status in (200, 201), answer.body
 
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        for one in [pool.submit(work, number) for number in range(150) for work in (by_control, by_workers)]:
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for one in [pool.submit(work, number) for number in range(40) for work in (by_control, by_workers)]:
             one.result()
     strace.terminate()
     strace.wait()

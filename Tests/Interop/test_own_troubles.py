@@ -39,8 +39,8 @@ def test_a_log_that_nobody_reads_stops_nobody(stand):
         gateway.create_organization()
         app = gateway.create_app()
         before = gateway.metrics()["sallyport_config_last_reload_success_timestamp_seconds"]
-        gateway.reload()
-        nodes.eventually(lambda: gateway.metrics()["sallyport_config_last_reload_success_timestamp_seconds"] > before)
+        # Told in whole seconds.
+        nodes.eventually(lambda: gateway.reload() or gateway.metrics()["sallyport_config_last_reload_success_timestamp_seconds"] > before, pause=0.3)
         assert gateway.get("/v1/x", app.fields).status == 200
         gateway.redis()
     finally:
@@ -92,7 +92,7 @@ def test_running_out_of_descriptors_is_counted_and_told(stand):
 
         nodes.eventually(paused)
         nodes.eventually(lambda: "no connection can be accepted at the moment" in gateway.output())
-        nodes.eventually(lambda: gateway.metrics()["sallyport_accept_pauses_total"] > 3)
+        nodes.eventually(lambda: paused() and gateway.metrics()["sallyport_accept_pauses_total"] > 3)
         assert gateway.output().count("no connection can be accepted at the moment") == 1
     finally:
         resource.prlimit(worker, resource.RLIMIT_NOFILE, limits)
