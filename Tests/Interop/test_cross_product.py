@@ -1,6 +1,13 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
-"""Every artefact of one app, organization or dialect, used in every other place: none is let in."""
+"""Every artefact of one app, organization or dialect, used in every other place: none is let in.
+
+The axes. Where: four apps of two organizations, three dialects. What: challenges; proofs (App Attest keys, attestations and
+assertions, key chains, Play tokens); sessions, refresh tokens, app, web, server, debug, run and person tokens; what the gateway
+itself signs for upstreams; API keys, secrets, debug tokens, SDK and management keys, live and test; debug devices, remembered
+verdicts, policies, device records, domains; admin tokens of each role. As what: in its own place at another app, and as every
+other kind of credential: bearer, API key, secret, debug token, person, administrator.
+"""
 import collections
 import itertools
 import json
@@ -8,6 +15,7 @@ import json
 import pytest
 
 import devices
+import tokens
 from dialects import DIALECTS, Tenant, make_gateway
 from rows import note
 from signins import authorities, backend  # noqa: F401 (fixtures)
@@ -15,7 +23,17 @@ from signins import authorities, backend  # noqa: F401 (fixtures)
 
 @pytest.fixture(scope="module")
 def one(site, backend, authorities, tmp_path_factory):  # noqa: F811
-    made = make_gateway(site, backend, authorities, tmp_path_factory.mktemp("trust"), ("acme", "globex"))
+    trust, folder = tmp_path_factory.mktemp("trust"), tmp_path_factory.mktemp("issuers")
+    issuers = {name: tokens.Issuer(folder, name + "-people", "person", (name,)) for name in ("acme", "globex")}
+    made = make_gateway(site, backend, authorities, trust, ("acme", "globex"), issuers=[one.settings for one in issuers.values()])
+    made.issuers = issuers
+    for route in list(made.configuration["routes"]):
+        route["forward"] = {"identity": True}  # what is signed for the upstream is one more thing to try
+        if route["name"] == "any":
+            made.configuration["routes"].append(route | {"name": "people", "match": {"path": "/people/"}, "access": route["access"] | {"person": "required"}})
+    for listener in made.configuration["listeners"]:
+        listener["serves"].append("appengine-admin")
+    made.write()
     made.start()
     for organization in ("acme", "globex"):
         made.create_organization(organization)
@@ -56,6 +74,25 @@ class Holder(Tenant):
             ("vouch", "run_token"): json.loads(self.vouch.android(self.android).body)["run_token"],
             ("vouch", "debug run_token"): json.loads(self.vouch.attest("pk_test", self.debug_device).body)["run_token"],
         }
+        self.person = one.issuers[organization].token()
+        self.admins = {role: one.cli("admin-tokens", "create", "--name", "%s-%d" % (role, number), "--role", role, "--org", organization)["token"] for role in ("org-admin", "viewer")}
+
+    def signed(self, backend):  # noqa: F811
+        """What the gateway signed for the upstreams of this app, one for each dialect."""
+        token = self.bearers["appengine", "app_token"]
+        calls = {"offlineid": lambda: self.offline.get(fields={"Authorization": "Bearer " + self.bearers["offlineid", "session"]}),
+                 "appengine": lambda: self.engine.get(token), "vouch": lambda: self.vouch.order(self.bearers["vouch", "run_token"])}
+        for dialect, call in calls.items():
+            assert call().status == 200
+            yield dialect, backend.seen[-1]["Sallyport-Identity"]
+
+    def everything(self, backend):  # noqa: F811
+        """Every text that opens anything for this app: (what it is, the text)."""
+        yield from ((" ".join(name), token) for name, token in self.bearers.items())
+        yield from (("signed for " + name, token) for name, token in self.signed(backend))
+        yield from (("admin " + role, token) for role, token in self.admins.items())
+        yield from self.vouch.keys.items()
+        yield from (("API key", self.key), ("secret", self.secret), ("debug token", self.debug), ("person", self.person))
 
     def challenge(self, dialect):
         return {"offlineid": self.offline.challenge, "appengine": self.engine.nonce, "vouch": self.vouch.nonce}[dialect]()
@@ -190,6 +227,48 @@ def uses_of_kinds(here):
         yield "management key attests", vouch.call("POST", "/v1/sdk/attest/nonce", key, {})
 
 
+# What opens what at home; everything else opens nothing anywhere.
+AT_HOME = {
+    "bearer offlineid": ("offlineid session",), "API key": ("API key",), "renewal": ("offlineid refresh",),
+    "bearer appengine": ("appengine app_token", "appengine web_token", "appengine server_token", "appengine debug_token"),
+    "guest": ("appengine app_token", "appengine web_token", "appengine server_token", "appengine debug_token"),
+    "secret": ("secret",), "debug token": ("debug token",), "person": ("person",), "administrator": ("admin org-admin",),
+    "SDK": ("pk_live", "pk_test"), "management": ("sk_live", "sk_test"), "run token": ("vouch run_token",),
+}
+
+
+def uses_as(here, text):
+    """A text as every kind of credential: (as what, answer)."""
+    bearer = {"Authorization": "Bearer " + text}
+    yield "bearer offlineid", here.offline.get(fields=bearer)
+    yield "API key", here.offline.get(fields={"X-Api-Key": text})
+    yield "renewal", here.offline.post("/v1/auth/refresh", {"refresh_token": text})
+    named = {"appId": here.engine.name}
+    yield "bearer appengine", here.engine.get(text, fields=named)
+    yield "API key", here.engine.get(fields={"X-Api-Key": text} | named)
+    yield "guest", here.engine.guest(text, fields=named)
+    yield "secret", here.engine.key(text)
+    yield "debug token", here.engine.attest("debug", debugToken=text)
+    # The app's own token beside it, so that only the person is asked about.
+    for written in (text, "Bearer " + text):
+        yield "person", here.engine.get(here.bearers["appengine", "app_token"], "/people/x", {"x-client-authorization": written})
+    yield "administrator", administers(here, text)
+    yield "SDK", here.vouch.call("POST", "/v1/sdk/attest/nonce", None, {}, [("Authorization", "Bearer " + text)])
+    yield "management", here.vouch.call("GET", "/v1/apps/%s/security/devices" % here.id, None, None, [("Authorization", "Bearer " + text)])
+    yield "run token", here.vouch.order(text)
+
+
+def administers(here, token):
+    """The one change that dialect C has for administrators, of this app."""
+    with here.gateway.wire() as client:
+        return client.exchange("PUT", "/profile/app/%s/identity" % here.engine.record, {"orgid": here.organization, "Authorization": "Bearer " + token, "Content-Type": "application/json"}, b'{"allowDebugTokens":true}')
+
+
+def shared(what, here, there):
+    """Whether `there`'s thing is `here`'s too: persons and administrators are the organization's."""
+    return here is there or here.organization == there.organization and what in ("person", "admin org-admin")
+
+
 def blocks(one, here, there):
     """Whether an administrator of `here` can block the installs of `there`."""
     for dialect, phone in there.phones.items():
@@ -218,8 +297,29 @@ def test_nothing_counts_in_another_place(one, backend, authorities):  # noqa: F8
                 if dialect == "appengine" and here is not there:
                     trials["device records"] += len(list(blocks(one, here, there)))
         take((here.id, "vouch", here.id, "kinds"), uses_of_kinds(here))
+    texts = {there.id: list(there.everything(backend)) for there in holders}
+    opened = collections.Counter()
+    for here, there in itertools.product(holders, holders):
+        for what, text in texts[there.id]:
+            for use, answer in uses_as(here, text):
+                trials["as " + use] += 1
+                if not is_let_in(answer):
+                    continue
+                # An SDK key names its own app, and the call no other.
+                if use == "SDK" and what in AT_HOME[use]:
+                    opened[use] += 1
+                # So does a run token; the upstream was told that one.
+                elif use == "run token" and what == "vouch run_token" and here.organization == there.organization:
+                    opened[use] += backend.seen[-1]["Sallyport-App"] == there.id
+                elif what in AT_HOME[use] and shared(what, here, there):
+                    opened[use] += 1
+                else:
+                    admitted.append((what, "as " + use, here.id, there.id, answer.status, answer.body[:200]))
+    assert all(opened[use] for use in AT_HOME), opened  # what is refused elsewhere does open its own door
     print("cross product: %d trials %s, %d admissions" % (trials.total(), dict(trials), len(admitted)))
-    note("cross product of %d uses" % trials.total(), [], admitted)
+    for one_of_them in admitted[:20]:
+        print(one_of_them)
+    note("cross product of %d uses" % trials.total(), 0, len(admitted))
     for here in holders:  # and each still counts at home
         run_token = here.bearers["vouch", "run_token"]
         note("at home", (200, 200, 200, "pass", 200, True, "pass"), (
