@@ -143,3 +143,50 @@ def test_a_storm_of_reloads_holds_nobody_up(stand):
     assert statuses == {200}
     assert longest[0] < 2, longest
     print("longest request during the storm: %.3f s" % longest[0])
+
+
+def test_a_text_that_one_worker_cannot_take_is_taken_back_everywhere(stand):
+    """The file is right for `check`; what it names can only be missed by who opens it."""
+    gateway, app = stand
+    assert judge(gateway, app, 8) == OLD
+    without_access(gateway)
+    gateway.configuration.setdefault("log", {})["access"] = str(gateway.directory / "no-such-folder/access.log")
+    gateway.write()
+    result = gateway.run("reload")
+    told = result.stdout + result.stderr
+    assert result.returncode == 1 and "not every worker took it" in told and "worker 0" in told and "worker 1" in told, told
+    eventually(lambda: judge(gateway, app, 8) == OLD)
+    kill_everybody_but_redis(gateway)
+    assert judge(gateway, app, 16) == OLD
+    assert gateway.metrics()["sallyport_config_last_reload_successful"] in (0, 1)
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_start_is_said_once_and_is_back_when_its_file_is(make, backend, site):
+    gateway = make([route("api", "/v1/")], {"api": {"endpoints": [url(backend)]}}, workers=2, start=False)
+    certificate, key = gateway.directory / "site.pem", gateway.directory / "site.key"
+    shutil.copy(site[0], certificate)
+    shutil.copy(site[1], key)
+    gateway.configuration["listeners"][0]["tls"] = {"certificates": [{"cert": "site.pem", "key": "site.key"}], "default": "site.pem"}
+    gateway.write()
+    gateway.start()
+    gateway.create_organization()
+    app = gateway.create_app()
+    certificate.rename(gateway.directory / "aside.pem")
+    old = gateway.workers()
+    os.kill(old[0], signal.SIGKILL)
+    unable = "sallyport_processes_unable_to_start"
+    eventually(lambda: gateway.metrics()[unable] == 1)
+    eventually(lambda: "a child still cannot start" in gateway.output(), 15)
+    assert gateway.output().count("a child cannot start, others do its work") == 1
+    assert "site.pem" in gateway.output(), "it says why"
+    status, text = gateway.probe("/readyz")
+    assert status == 200 and "1 process cannot start" in text, text
+    shown = gateway.run("status").stdout
+    assert "cannot start" in shown and "warning: 1 process cannot start" in shown, shown
+    assert {gateway.get("/v1/x", app.fields).status for _ in range(16)} == {200}, "the other serves for both"
+    (gateway.directory / "aside.pem").rename(certificate)
+    assert gateway.run("reload").returncode == 0
+    gateway.wait_for_workers(2, without=old[:1])
+    eventually(lambda: gateway.metrics()[unable] == 0)
+    assert "a child has started at last" in gateway.output() and "cannot start" not in gateway.probe("/readyz")[1]

@@ -186,14 +186,27 @@ def test_nobody_is_killed_because_the_machine_slept(stand):
     assert {gateway.get("/v1/x", app.fields).status for _ in range(8)} == {200}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_everything_that_hangs_at_once_comes_back_one_after_the_other(stand):
     gateway, app = stand
     everyone = gateway.descendants()
     for pid in everyone:
         os.kill(pid, signal.SIGSTOP)
-    eventually(lambda: all(gone(pid) for pid in everyone), 60)
-    eventually(lambda: answers(gateway), 20)
-    eventually(lambda: statuses(gateway, app) == {200}, 20)
-    assert [hangs(gateway, role) for role in ("worker", "control", "redis")] == [2, 1, 1]
+    # Four that hang are found and killed in turn: some thirty seconds, on a busy machine more.
+    eventually(lambda: all(gone(pid) for pid in everyone), 150)
+    eventually(lambda: answers(gateway), 60)
+    eventually(lambda: statuses(gateway, app) == {200}, 60)
+    assert all(hangs(gateway, role) >= count for role, count in (("worker", 2), ("control", 1), ("redis", 1)))
     assert gateway.process.poll() is None
+
+
+@pytest.mark.slow
+def test_a_redis_that_hangs_while_control_starts_is_noticed(stand):
+    """Control that is started again never meets a Redis that answers: its word counts all the same."""
+    gateway, app = stand
+    redis, old = gateway.redis(), control(gateway)
+    os.kill(redis, signal.SIGSTOP)
+    os.kill(old, signal.SIGKILL)
+    eventually(lambda: gone(redis), 90)
+    eventually(lambda: answers(gateway), 30)
+    assert hangs(gateway, "redis") >= 1 and statuses(gateway, app) == {200}

@@ -178,6 +178,30 @@ def test_after_confirmed_no_request_is_admitted_by_any_worker_of_any_node(stand,
     assert refusals == 8 * len(took)
 
 
+def ask_again(one, app, key):
+    """The same change once more, while the first is on its way still: it is no more confirmed than that."""
+    pairs = [(["keys", "revoke", key], "was revoked already"), (["apps", "disable"], "is disabled already"),
+             (["dev-mode", "off"], "count only while it is on"), (["production", "on"], "marked production already")]
+    one.run("apps", "disable", "--app", app, "--wait", "0.1")
+    one.run("production", "on", "--app", app, "--wait", "0.1")
+    for verb, words in pairs:
+        told = one.run(*verb, "--app", app, "--wait", "0.1", "--json")
+        answer = json.loads(told.stdout)
+        assert told.returncode == 1 and answer["confirmed"] is False and answer["changed"] is False, (verb, answer)
+        assert words in answer["message"] and answer["message"].endswith("has confirmed it yet") and answer["waiting_for"], answer
+    tenants = one.directory / "again.yaml"
+    tenants.write_text("version: 1\norganizations: [{ id: acme, apps: [{ id: %s, enabled: false }] }]\n" % app)
+    for text, words in (("enabled: false", "nothing to change"), ("name: other", "changed 1")):
+        tenants.write_text(tenants.read_text().replace("enabled: false", text))
+        told = one.run("apply", "-f", tenants, "--wait", "0.1")
+        assert told.returncode == 1 and words in told.stdout, told
+        assert "waiting for" in told.stdout
+    dry = one.run("apply", "-f", tenants, "--dry-run", "--wait", "0.1")
+    assert dry.returncode == 0, dry
+    for verb in (["secret", "rotate"], ["tokens", "revoke"], ["apps", "revoke"], ["apps", "revoke"]):
+        assert one.run(*verb, "--app", app, "--wait", "0.1").returncode == 1, verb
+
+
 def effective_by(answer):
     return datetime.datetime.fromisoformat(answer["effective_by"].replace("Z", "+00:00")).timestamp()
 
@@ -205,6 +229,7 @@ def test_a_stopped_worker_is_named_and_admits_nothing_when_it_goes_on(stand):
             assert told.returncode == 1 and first.endswith(", but not every worker has confirmed it yet"), told.stdout
             assert "next request" not in told.stdout and "in effect everywhere by" in told.stdout, told.stdout
         assert one.admin("PATCH", "/apps/%s?wait=0" % app, {"enabled": True})["message"].endswith("has confirmed it yet")
+        ask_again(one, app, key["id"])
         assert len(answer["waiting_for"]) == 1 and "worker" in answer["waiting_for"][0]
         end = effective_by(answer)
         assert began < end <= began + SERVE_STALE + 2
@@ -212,6 +237,7 @@ def test_a_stopped_worker_is_named_and_admits_nothing_when_it_goes_on(stand):
             client.request(target="/v1/x", fields=fields)
         time.sleep(max(0, end - time.time()) + 1)
         assert one.admin("PATCH", "/apps/" + app, {"enabled": False})["confirmed"] is True, "its lease is over"
+        assert one.cli("keys", "revoke", key["id"], "--app", app)["confirmed"] is True
     finally:
         os.kill(stopped, signal.SIGCONT)
     statuses = [client.answer().status for client in clients]

@@ -23,13 +23,15 @@ final class TestWorker {
         name: String = "worker",
         leaseLength: Duration = .seconds(30),
         capacity: Int = 100,
-        endpoint: RedisEndpoint? = nil
+        endpoint: RedisEndpoint? = nil,
+        identity: RegistryIdentity? = nil
     ) {
         func connection(_ suffix: String) -> RedisConnection {
             RedisConnection(
                 loop: TestLoop.loop,
                 endpoint: endpoint ?? server.embedded.endpoint,
-                options: RedisConnection.Options(name: name + suffix)
+                options: RedisConnection.Options(name: name + suffix),
+                identity: identity
             )
         }
         self.connection = connection("")

@@ -156,7 +156,10 @@ package final class AdminRoutes {
         do {
             return try await body()
         } catch {
-            throw AdminProblem(error)
+            var problem = AdminProblem(error)
+            // At night the reason is wanted, not only that it failed.
+            if case .store = error { problem.details += gateway.unreadyReasons() }
+            throw problem
         }
     }
 }

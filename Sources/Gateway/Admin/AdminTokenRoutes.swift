@@ -83,13 +83,16 @@ extension AdminRoutes {
 
     private func revokeAdminToken(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let id = request.path[1]
+        let wasRevoked = try await tells("admin_token_revoked", "id", id, in: RegistryStore.gatewaySubject)
         let change = try await changeAdminTokens(request.by) { tokens throws(RegistryError) in
             guard let place = tokens.firstIndex(where: { $0.id == id }) else {
+                if wasRevoked { return [] }
                 throw .rejected(code: "token_not_found", message: "there is no admin token \(id)")
             }
             return [HistoryEvent("admin_token_revoked", self.details(tokens.remove(at: place)))]
         }
-        let members = [("message", JSONValue.string("admin token \(id) is revoked")), ("id", .string(id))]
+        let verb = change == nil ? "was revoked already" : "is revoked"
+        let members = [("message", JSONValue.string("admin token \(id) \(verb)")), ("id", .string(id))]
         return AdminAnswer(.object(try await told(members, change, promise: Self.refusedFromNow)))
     }
 

@@ -120,14 +120,18 @@ extension AdminRoutes {
 
     private func deleteDebugToken(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let id = request.path[3]
+        let record = try await app(request.path[1])
+        let wasDeleted = try await tells("debug_token_deleted", "id", id, in: record.recordID)
         return try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
             guard let place = record.debugTokens.firstIndex(where: { $0.id == id }) else {
+                if wasDeleted { return [] }
                 throw .rejected(code: "debug_token_not_found", message: "the app has no debug token \(id)")
             }
             let name = record.debugTokens.remove(at: place).name
             return [HistoryEvent("debug_token_deleted", [("id", .string(id)), ("name", .string(name))])]
-        } describe: { _, _ in
-            [("id", .string(id)), ("deleted", .bool(true)), ("message", .string("debug token \(id) is deleted"))]
+        } describe: { _, isChanged in
+            let verb = isChanged ? "is deleted" : "was deleted already"
+            return [("id", .string(id)), ("deleted", .bool(true)), ("message", .string("debug token \(id) \(verb)"))]
         }
     }
 

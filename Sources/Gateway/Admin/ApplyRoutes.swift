@@ -36,6 +36,8 @@ extension AdminRoutes {
         let answer: [(String, JSONValue)] = [
             ("dry_run", .bool(run.isDry)), ("changes", .texts(run.changes)), run.problems.member,
         ]
+        // What would be changed has not been, and nobody needs to wait for it.
+        if run.isDry { return AdminAnswer(.object(answer + [("changed", .bool(false))])) }
         return AdminAnswer(.object(try await told(answer, run.lastSequence)))
     }
 

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Credentials
 import Encodings
 import Store
 import Telemetry
@@ -11,18 +12,39 @@ extension AdminRoutes {
 
     /// Waits until a change is applied everywhere; `members` with how far it is, and a message that is true of it.
     ///
-    /// The promise is what follows once every worker knows: it is added to the message then, and only then.
+    /// The promise is what follows once every worker knows: it is added to the message then, and only then. Without a
+    /// change the wait is for all that was changed before: the same may have been asked just now and be on its way still.
     func told(
         _ members: [(String, JSONValue)],
         _ sequence: Int?,
         promise: String? = nil
     ) async throws(AdminProblem) -> [(String, JSONValue)] {
-        guard let sequence else { return members + [("changed", .bool(false)), ("confirmed", .bool(true))] }
         let state = try await registryCall { () async throws(RegistryError) in
-            try await registry.waitApplied(sequence: sequence, timeout: ConfirmationWait.time)
+            var last = sequence
+            if last == nil { last = try await registry.sequence() }
+            return try await registry.waitApplied(sequence: last ?? 0, timeout: ConfirmationWait.time)
         }
-        return state.worded(members, promise: promise) + [("changed", .bool(true))] + state.members
+        return state.worded(members, promise: sequence == nil ? nil : promise)
+            + [("changed", .bool(sequence != nil))] + state.members
     }
+}
+
+extension AdminRoutes {
+    /// Whether a history tells of an event with this detail: what is gone from the record was there once.
+    func tells(
+        _ event: String,
+        _ detail: String,
+        _ value: String,
+        in history: RecordID
+    ) async throws(AdminProblem) -> Bool {
+        let rows = try await registryCall { () async throws(RegistryError) in
+            try await registry.history(app: history, event: event, limit: Self.rowsSearched)
+        }
+        return rows.elements.contains { $0.event.details[detail]?.string == value }
+    }
+
+    /// Revocations of one app that are searched for one that is asked again.
+    private static let rowsSearched = 1_000
 }
 
 extension Confirmation {

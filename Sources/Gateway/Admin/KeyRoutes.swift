@@ -72,19 +72,27 @@ extension AdminRoutes {
     private func revokeKey(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let id = APIKeyID(rawValue: request.path[3])
         let promise = Self.refusedFromNow
+        let wasRevoked = try await tells(
+            "api_key_revoked",
+            "key_id",
+            id.rawValue,
+            in: try await app(request.path[1]).recordID
+        )
         return try await change(app: request.path[1], by: request.by, promise: promise) {
             record throws(RegistryError) in
             guard let place = record.keys.firstIndex(where: { $0.id == id }) else {
                 if let event = Self.removeVouchKey(id, from: &record) { return [event] }
+                // Whoever asks again, because it was not confirmed the first time, wants to know how far it is now.
+                if wasRevoked { return [] }
                 throw .rejected(code: "key_not_found", message: "the app has no key \(id.rawValue)")
             }
             let name = record.keys.remove(at: place).name
             return [
                 HistoryEvent("api_key_revoked", [("key_id", .string(id.rawValue)), ("name", .string(name))])
             ]
-        } describe: { _, _ in
+        } describe: { _, isChanged in
             [
-                ("message", .string("key \(id.rawValue) is revoked")),
+                ("message", .string("key \(id.rawValue) \(isChanged ? "is revoked" : "was revoked already")")),
                 ("id", .string(id.rawValue)),
             ]
         }

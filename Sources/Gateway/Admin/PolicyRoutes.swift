@@ -68,7 +68,14 @@ extension AdminRoutes {
         } describe: { record, isChanged in
             let verb = isChanged ? "is off now" : "was off already"
             return [
-                ("message", .string("development mode of \(record.appID.rawValue) \(verb)")), ("active", .bool(false)),
+                // OFF-087: the mode's present state is what counts.
+                (
+                    "message",
+                    .string(
+                        "development mode of \(record.appID.rawValue) \(verb): its sessions count only while it is on"
+                    )
+                ),
+                ("active", .bool(false)),
                 ("until", .null),
             ]
         }

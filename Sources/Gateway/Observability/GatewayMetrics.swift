@@ -150,6 +150,18 @@ package enum GatewayMetrics {
         "sallyport_process_hangs_total",
         "Children that were killed because they gave no sign of life any more, by role."
     )
+    package static let childrenUnable = Metric.gauge(
+        "sallyport_processes_unable_to_start",
+        "Children that cannot start for a reason that they have logged; others do their work."
+    )
+    package static let registryLost = Metric.gauge(
+        "sallyport_registry_lost",
+        "1 while Redis is empty or holds another registry than the one this node belongs to."
+    )
+    package static let registryChangesLost = Metric.counter(
+        "sallyport_registry_changes_lost_total",
+        "Changes that Redis had acknowledged and lost when it went back in time."
+    )
     package static let workersServing = Metric.gauge("sallyport_workers_serving", "Workers that accept connections.")
     package static let workersJudging = Metric.gauge(
         "sallyport_workers_judging",
@@ -210,6 +222,7 @@ package enum GatewayMetrics {
         configSuccessful, configTimestamp, certificateNotAfter, restarts, hangs, workersServing, workersJudging,
         defences, memoryResident, memoryBudget, memoryShedding,
         streamsEnded, tokenChecks, clockDifference,
-        issuerFetches, issuerKeys, issuerKeysAge,
+        issuerFetches, issuerKeys, issuerKeysAge, registryLost, registryChangesLost,
+        childrenUnable,
     ]
 }

@@ -26,6 +26,10 @@ package struct ChildPulse: Sendable {
     /// Before a child serves it reads files and certificates.
     package static let startsWithin = Duration.seconds(60)
 
+    /// Whether it was heard at this look or the last, so that what it says of another child can be believed.
+    package var tellsOfOthers: Bool { silence <= Self.interval * 2 && hasBeaten }
+    private var hasBeaten = false
+
     package init(beats: UInt64 = 0) {
         self.beats = beats
     }
@@ -35,6 +39,7 @@ package struct ChildPulse: Sendable {
         guard beats == self.beats else {
             self.beats = beats
             silence = .zero
+            hasBeaten = true
             return .well
         }
         // Where the supervisor itself did not run, the machine slept or everything was frozen: no child had its turn.

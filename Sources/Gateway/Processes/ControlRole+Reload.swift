@@ -23,6 +23,7 @@ extension ControlRole {
             watch.follow(configuration)
             trust.took(configuration.trust)
             expiry.look()
+            registryWatch.configurationTaken()
         case .refused(let problems), .partly(let problems):
             for problem in problems { log.error("configuration refused", ["problem": problem]) }
             refusedAt = Timestamp.now().milliseconds

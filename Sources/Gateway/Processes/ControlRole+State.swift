@@ -26,7 +26,7 @@ extension ControlRole {
 
     func unreadyReasons() -> [String] {
         if isDraining { return ["draining"] }
-        var reasons: [String] = []
+        var reasons = [registryWatch.problem].compactMap(\.self)
         let serving = slots.workersServing()
         if serving == 0 {
             reasons.append("no worker serves")
@@ -46,8 +46,20 @@ extension ControlRole {
     /// Why control's own connection is not there, as the end of a sentence.
     private var redisFailure: String { redis.isReady ? "" : redis.lastFailure.map { ": \($0)" } ?? "" }
 
+    /// What somebody should look at.
+    var warnings: [String] { unable + registryWatch.warnings + ending }
+
+    /// That some children cannot start, though others serve.
+    var unable: [String] {
+        let count = slots.childrenUnable()
+        guard count > 0 else { return [] }
+        return [
+            "\(count) process\(count == 1 ? "" : "es") cannot start, others do the work: see the log and sallyport status"
+        ]
+    }
+
     /// What runs out, certificates of listeners included.
-    var warnings: [String] {
+    var ending: [String] {
         trust.warnings + CertificateWatch.warnings(configuration, at: Timestamp.now().milliseconds / 1_000)
     }
 

@@ -40,8 +40,9 @@ final class ControlRole: GatewayControl {
     private lazy var metricsServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerMetrics($0) }
     lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
     lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
-    lazy var expiry = ExpiryWatch(loop: loop, log: log) { [unowned self] in warnings }
+    lazy var expiry = ExpiryWatch(loop: loop, log: log) { [unowned self] in ending }
     private let life: ControlLife
+    let registryWatch: RegistryWatch
     let trust: TrustUpkeep
     private let routes: AdminRoutes
     let keyring: KeyringKeeper
@@ -75,7 +76,10 @@ final class ControlRole: GatewayControl {
         self.takenAt = startedAt
         self.watch = CertificateWatch(configuration)
         self.trust = trust
-        self.redis = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "control"))
+        let file = RegistryFile(accepted.paths)
+        let identity = file.identity()
+        let redis = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "control"), identity: identity)
+        self.redis = redis
         var isEmbedded = false
         if case .embedded = configuration.state.redis { isEmbedded = true }
         self.life = ControlLife(slot: slots.own, redis: isEmbedded ? redis : nil, link: link, loop: loop)
@@ -107,6 +111,17 @@ final class ControlRole: GatewayControl {
             configuration: { bridge.role?.configuration ?? configuration },
             clock: clock
         )
+        self.registryWatch = RegistryWatch(
+            registry: registry,
+            redis: redis,
+            identity: identity,
+            file: file,
+            configuration: { bridge.role?.configuration ?? configuration },
+            now: { clock.now },
+            slot: slots.own,
+            loop: loop,
+            log: log
+        )
         bridge.role = self
         metrics.took(configuration, at: takenAt)
     }
@@ -120,6 +135,8 @@ final class ControlRole: GatewayControl {
             }
         }
         redis.onFailure = { [log] in log.warning("Redis cannot be used", ["reason": $0]) }
+        // Before anything that may take long: while it starts it is watched, and Redis by its word.
+        life.start()
         do {
             redis.start()
             // Keys that are made before the store's time is known could begin in the future.
@@ -140,10 +157,10 @@ final class ControlRole: GatewayControl {
         }
         certificateTimer.arm(after: Self.certificateInterval)
         redisTimer.arm(after: .milliseconds(200))
+        registryWatch.start()
         trust.start()
         expiry.look()
         issuers.follow(configuration.issuers)
-        life.start()
         link.send(.serving)
     }
 
@@ -188,7 +205,10 @@ final class ControlRole: GatewayControl {
             return .text(200, "ok\n")
         case "/readyz":
             let reasons = unreadyReasons()
-            return reasons.isEmpty ? .text(200, "ok\n") : .text(503, reasons.map { "\($0)\n" }.joined())
+            // One worker is enough to be sent requests: what is wrong with another is said, and costs no node.
+            return reasons.isEmpty
+                ? .text(200, (["ok"] + unable).map { "\($0)\n" }.joined())
+                : .text(503, reasons.map { "\($0)\n" }.joined())
         default:
             return .text(404, "there are /metrics, /livez and /readyz\n")
         }

@@ -29,6 +29,11 @@ struct ControlSlots {
         supervisor.sum(of: GatewayMetrics.workersServing)
     }
 
+    /// How many children cannot start.
+    func childrenUnable() -> Int {
+        supervisor.sum(of: GatewayMetrics.childrenUnable)
+    }
+
     /// How many workers have a Redis connection.
     func workersWithRedis() -> Int {
         workers.reduce(0) { $0 + $1.sum(of: GatewayMetrics.redisUp) }

@@ -12,6 +12,11 @@ package struct RestartPolicy: Sendable {
 
     package init() {}
 
+    /// How long to wait after so many starts in a row that failed for a reason that time alone does not mend: a file.
+    package static func pause(afterFailedStarts count: Int) -> Duration {
+        .seconds(min(60, 1 << min(count, 6)))
+    }
+
     /// How long to wait with the start, after a child has lived for `life`.
     package mutating func died(after life: Duration) -> Duration {
         guard life < Self.wellAfter else {

@@ -14,6 +14,8 @@ package struct StatePaths: Sendable, Equatable {
     package var lock: String { "\(directory)/sallyport.pid" }
     /// What this machine calls itself among those that share a Redis.
     package var node: String { "\(directory)/node" }
+    /// Which registry this node belongs to.
+    package var registry: String { "\(directory)/registry" }
     package var keys: String { "\(directory)/keys" }
     /// The pepper of keyed hashes of API keys and secrets.
     package var pepper: String { "\(keys)/pepper" }

@@ -41,6 +41,8 @@ struct SupervisedChild {
     var isWaiting = false
     /// The worker that accepts from this one's sockets meanwhile.
     var standIn: Int?
+    /// How often in a row it could not start, because of something that it said: a file that is missing, a fault in one.
+    var failedStarts = 0
     /// Whether it has ever served: before that its death is a fault of start-up.
     var hasServed = false
 
@@ -55,6 +57,9 @@ struct SupervisedChild {
 
     /// Whether it does its work, as far as can be told.
     var isWell: Bool { state == .serving && !isLate }
+
+    /// Whether it was told to die a moment ago.
+    var isBeingKilled: Bool { killAt.map { ContinuousClock.now < $0 + .seconds(5) } ?? false }
 
     /// How often it has given a sign of life.
     var beats: UInt64 { slot?.beats ?? answers }

@@ -81,17 +81,42 @@ extension Supervisor {
             return stop(gracefully: false)
         }
         tellTaken(by: children[index])
-        let delay = children[index].policy.died(after: life)
+        let cannotStart = end == .exited(ChildEnd.misconfigured)
+        children[index].failedStarts = cannotStart ? children[index].failedStarts + 1 : 0
+        let failures = children[index].failedStarts
+        let delay =
+            cannotStart ? RestartPolicy.pause(afterFailedStarts: failures) : children[index].policy.died(after: life)
         children[index].state = .away
         children[index].startAt = now + delay
         children[index].restarts += 1
         metrics.restarts(of: children[index].role).increment()
-        log.error(
-            "a child died",
-            ["role": children[index].role.name, "end": end.text, "again_in": delay.text, "lived": life.text]
-        )
+        let role = children[index].role.name
+        if cannotStart {
+            tellFailedStart(role, failures, again: delay)
+        } else {
+            log.error("a child died", ["role": role, "end": end.text, "again_in": delay.text, "lived": life.text])
+        }
         forgetStandIn(index)
         settleSockets()
         countServing()
+    }
+
+    /// Once in a row as an error: the child itself says why, each time.
+    private func tellFailedStart(_ role: String, _ failures: Int, again delay: Duration) {
+        metrics.childrenUnable.set(children.filter { $0.failedStarts > 0 }.count)
+        guard failures == 1 else {
+            return log.warning(
+                "a child still cannot start",
+                ["role": role, "times": "\(failures)", "again_in": delay.text]
+            )
+        }
+        log.error(
+            "a child cannot start, others do its work",
+            [
+                "role": role, "why": "see its own line above",
+                "way_out": "mend what it names; it is tried again, at once after sallyport reload",
+                "again_in": delay.text,
+            ]
+        )
     }
 }

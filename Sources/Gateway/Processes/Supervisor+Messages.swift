@@ -17,6 +17,11 @@ extension Supervisor {
             children[index].state = .serving
             children[index].hasServed = true
             children[index].isWaiting = false
+            if children[index].failedStarts > 0 {
+                children[index].failedStarts = 0
+                metrics.childrenUnable.set(children.filter { $0.failedStarts > 0 }.count)
+                log.info("a child has started at last", ["role": children[index].role.name])
+            }
             settleSockets()
             countServing()
             guard children[index].role == .control else { return }
@@ -49,6 +54,10 @@ extension Supervisor {
     private func tellWorkers(_ number: Int) {
         for child in children where child.isWorker {
             if child.isAlive { send(.reload(number), to: child) } else { tellTaken(by: child) }
+        }
+        // What kept a worker from starting may be mended now.
+        for index in children.indices where children[index].state == .away && children[index].failedStarts > 0 {
+            children[index].startAt = ContinuousClock.now
         }
     }
 
@@ -83,7 +92,10 @@ extension Supervisor {
             writer.beginObject()
             writer.member("name", child.role.name)
             writer.member("pid", Int(child.pid))
-            writer.member("state", child.isLate ? "late" : child.state.rawValue)
+            writer.member(
+                "state",
+                child.isLate ? "late" : child.failedStarts > 0 ? "cannot start" : child.state.rawValue
+            )
             writer.member("restarts", child.restarts)
             writer.endObject()
         }

@@ -20,10 +20,13 @@ extension Supervisor {
     }
 
     /// Redis gives its signs to control: where control gives none itself, nothing is known of Redis.
+    ///
+    /// A control that starts counts, because it may start for want of Redis; so does one whose last sign is a look old,
+    /// because its timer and ours drift.
     private func isWatched(_ child: SupervisedChild) -> Bool {
         switch child.role {
         case .worker, .control: true
-        case .redis: children.contains { $0.role == .control && $0.state == .serving && $0.pulse.silence == .zero }
+        case .redis: children.contains { $0.role == .control && $0.isAlive && $0.pulse.tellsOfOthers }
         }
     }
 
@@ -46,7 +49,9 @@ extension Supervisor {
             mark(index, late: true)
         case .hung:
             // One at a time: while all of them are late, the fault may be the machine's.
-            guard !children.contains(where: { $0.killAt != nil }) else { return }
+            // One that even SIGKILL does not end, because the kernel holds it, keeps the others no longer.
+            guard !children.contains(where: { $0.isBeingKilled }) else { return }
+            guard child.killAt == nil else { return }
             log.error("a child hung", ["role": child.role.name, "pid": "\(child.pid)", "silent": silence])
             metrics.hangs(of: child.role).increment()
             // The first writes where it hangs. Redis would write what it holds of its clients too.

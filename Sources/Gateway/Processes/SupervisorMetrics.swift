@@ -8,10 +8,12 @@ import Telemetry
 final class SupervisorMetrics {
     private let slot: MetricsSlot
     let workersServing: Gauge
+    let childrenUnable: Gauge
 
     init(_ slot: MetricsSlot) {
         self.slot = slot
         self.workersServing = slot.gauge(GatewayMetrics.workersServing)
+        self.childrenUnable = slot.gauge(GatewayMetrics.childrenUnable)
         for role in [ChildRole.worker(0), .control, .redis] {
             _ = restarts(of: role)
             _ = hangs(of: role)

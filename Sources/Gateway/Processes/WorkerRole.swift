@@ -74,6 +74,7 @@ final class WorkerRole {
             endpoint: try RedisEndpoint.configured(configuration.state, setting.paths),
             settings: configuration.state,
             tokens: configuration.tokens,
+            identity: RegistryFile(setting.paths).identity(),
             peppers: peppers,
             loop: loop
         ) { connection, clock in

@@ -47,6 +47,7 @@ package final class WorkerState {
         endpoint: RedisEndpoint,
         settings: StateSettings,
         tokens: TokenSettings,
+        identity: RegistryIdentity,
         peppers: PepperRing,
         loop: EventLoop,
         keys: @Reactor (RedisConnection, StoreClock) -> KeyFollower
@@ -54,9 +55,15 @@ package final class WorkerState {
         connection = RedisConnection(
             loop: loop,
             endpoint: endpoint,
-            options: .init(name: name, deadline: settings.deadline)
+            options: .init(name: name, deadline: settings.deadline),
+            identity: identity
         )
-        stream = RedisConnection(loop: loop, endpoint: endpoint, options: .init(name: "\(name)-changes"))
+        stream = RedisConnection(
+            loop: loop,
+            endpoint: endpoint,
+            options: .init(name: "\(name)-changes"),
+            identity: identity
+        )
         lease = ServingLease(loop: loop)
         directory = AppDirectory(connection: connection, lease: lease, loop: loop)
         let clock = StoreClock(loop: loop, connection: connection)

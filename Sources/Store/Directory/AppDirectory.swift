@@ -173,7 +173,7 @@ package final class AppDirectory {
                 reply = try await connection.evaluate(
                     RegistryScripts.fetch,
                     keys: [.text(RegistryScripts.tag)],
-                    arguments: [.text(index), .text(value)]
+                    arguments: [.text(index), .text(value), .text(connection.identity?.expected ?? "")]
                 )
             } catch {
                 return .unavailable

@@ -156,9 +156,17 @@ package final class ChangeFeed {
     private func resync() async throws(StoreError) {
         // What is dropped is loaded again over the other connection: while that one is away nothing could be judged.
         guard connection.isReady else { throw .unavailable }
+        let found = try await stream.call([
+            "MGET", .text(RegistryScripts.tag + ":sequence"), .text(RegistryIdentity.key),
+        ])
+        guard let parts = found.elements, parts.count == 2 else { throw .malformed("the registry's position") }
+        guard connection.identity?.isStillOurs(parts[1].text) ?? true else {
+            connection.reset()
+            stream.reset()
+            throw .unavailable
+        }
         resyncs += 1
-        let found = try await stream.call(["GET", .text(RegistryScripts.tag + ":sequence")])
-        let position = Int(found.integer ?? 0)
+        let position = Int(parts[0].integer ?? 0)
         for subscriber in subscribers { try await subscriber.restore(from: stream) }
         for subscriber in subscribers { subscriber.dropEverything() }
         let sent = MonotonicInstant.readClock()
@@ -167,7 +175,7 @@ package final class ChangeFeed {
             keys: [.text(RegistryScripts.tag)],
             arguments: [.text(worker), .number(position), .number(leaseMilliseconds), .text(leaseEpoch)]
         )
-        guard let parts = reply.elements, parts.count == 3, let isExtended = parts[0].integer,
+        guard let parts = reply.elements, parts.count == 4, let isExtended = parts[0].integer,
             let sequence = parts[1].integer, sequence >= position
         else { throw .malformed("the answer to a lease") }
         applied = position
@@ -219,8 +227,15 @@ package final class ChangeFeed {
         )
     }
 
-    func renewed(applied sent: Int, at time: MonotonicInstant, isExtended: Bool, sequence: Int) {
-        guard !isStopped, !needsResync else { return }
+    func renewed(applied sent: Int, at time: MonotonicInstant, isExtended: Bool, sequence: Int, birth: String) {
+        guard !isStopped else { return }
+        guard connection.identity?.isStillOurs(birth) ?? true else {
+            // What is remembered stays in use for the rest of the lease, as while Redis is away.
+            needsResync = true
+            connection.reset()
+            return stream.reset()
+        }
+        guard !needsResync else { return }
         if sequence < sent {
             // The store has lost changes that we have applied: another history.
             needsResync = true

@@ -39,14 +39,15 @@ final class LeaseRenewal: RedisReplyReceiver {
     }
 
     func replied(_ reply: RedisReplyTape, token: Int) {
-        guard let renewal = underWay.removeValue(forKey: token), reply.count == 4,
+        guard let renewal = underWay.removeValue(forKey: token), reply.count == 5,
             let isExtended = reply.integer(at: 1), let sequence = reply.integer(at: 2)
         else { return }
         feed?.renewed(
             applied: renewal.applied,
             at: renewal.sent,
             isExtended: isExtended == 1,
-            sequence: sequence
+            sequence: sequence,
+            birth: reply.withBytes(at: 4) { String(decoding: [UInt8](copying: $0), as: UTF8.self) }
         )
     }
 

@@ -92,6 +92,8 @@ extension Revocations: ChangeSubscriber {
     package func reload(_ change: RegistryNotice) async {}
 
     /// Reads every revocation; entries that are added meanwhile come by the stream as well.
+    ///
+    /// What was held stays: a revocation is never taken back, and a store that has lost one revives no token here.
     package func restore(from connection: RedisConnection) async throws(StoreError) {
         let fresh = Revocations(loop: loop, now: now)
         try await scan("ZSCAN", "revoked", connection) { id, expiry throws(StoreError) in
@@ -106,8 +108,9 @@ extension Revocations: ChangeSubscriber {
             // One added since the ends were read: its end comes with its change.
             fresh.add(mark: subject, notBefore: try Self.number(notBefore), expiresAt: ends[name] ?? .max)
         }
-        tokens = fresh.tokens
-        marks = fresh.marks
+        tokens.merge(fresh.tokens) { max($0, $1) }
+        marks.merge(fresh.marks) { (max($0.notBefore, $1.notBefore), max($0.expiresAt, $1.expiresAt)) }
+        sweep()
     }
 
     /// Walks a whole collection; an element may come twice, which does no harm.

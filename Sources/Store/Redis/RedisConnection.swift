@@ -55,6 +55,8 @@ package final class RedisConnection {
     let loop: EventLoop
     let options: Options
     let link: RedisLink
+    /// The registry that must be behind it; nil: any Redis will do.
+    let identity: RegistryIdentity?
     private var state = State.disconnected
     private var isClosed = false
     private var reader = RedisReplyReader()
@@ -75,9 +77,17 @@ package final class RedisConnection {
     private static let connectTimeout = Duration.seconds(1)
 
     /// A connection that is not open yet: `start()` it.
-    package init(loop: EventLoop, endpoint: RedisEndpoint, options: Options) {
+    ///
+    /// With an `identity` it is usable only while it leads to that registry.
+    package init(
+        loop: EventLoop,
+        endpoint: RedisEndpoint,
+        options: Options,
+        identity: RegistryIdentity? = nil
+    ) {
         self.loop = loop
         self.options = options
+        self.identity = identity
         link = RedisLink(loop: loop, endpoint: endpoint, deadline: Self.connectTimeout)
         timer = LoopTimer(loop: loop)
         reconnect = LoopTimer(loop: loop)
@@ -135,7 +145,8 @@ package final class RedisConnection {
     /// The stream is open: greet.
     func linkOpened() {
         guard case .connecting = state else { return }
-        let commands = link.endpoint.greeting(name: options.name)
+        var commands = link.endpoint.greeting(name: options.name)
+        if identity != nil { commands.append(["GET", .text(RegistryIdentity.key)]) }
         state = .greeting(commands.count)
         let deadline = loop.now.advanced(by: Self.connectTimeout)
         for _ in commands { enqueue(nil, 0, deadline) }
@@ -202,6 +213,9 @@ package final class RedisConnection {
         guard remaining == 0 else {
             state = .greeting(remaining)
             return
+        }
+        if let identity, !identity.isOurs(reply.value().text) {
+            return disconnect(because: "the registry is not the one that was there")
         }
         state = .ready
         lastFailure = nil

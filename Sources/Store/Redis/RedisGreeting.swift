@@ -10,11 +10,12 @@ extension StoreError {
         return text.hasPrefix("NOSCRIPT")
     }
 
-    /// The server is no longer one that we can use; another may be there when we connect again.
+    /// The server is no longer one that we can use, or holds our registry no more; another may be there when we connect
+    /// again.
     var endsConnection: Bool {
         guard case .refused(let text) = self else { return false }
         return text.hasPrefix("READONLY") || text.hasPrefix("LOADING") || text.hasPrefix("MASTERDOWN")
-            || text.hasPrefix("NOAUTH")
+            || text.hasPrefix("NOAUTH") || text.hasPrefix("LOST")
     }
 }
 

@@ -10,6 +10,7 @@
 ///     {registry}:ids, :names, :keys   App ID, `org/username`, key id → record id
 ///     {registry}:site:ORIGIN     hash: record id → organization, for an origin or a domain
 ///     {registry}:history:ID      stream of an app's or organization's history, its latest rows
+///     {registry}:birth           the name that this registry was given when it was made
 ///     {registry}:sequence        the number of the last change
 ///     {registry}:changes         stream of changes; an entry's id is its number
 ///     {registry}:revoked         sorted set: token id by the token's expiry
@@ -69,17 +70,23 @@ enum RegistryScripts {
         """
     )
 
-    /// Reads one app by an index: ARGV `app`, `ids`, `names` or `keys`, and the value.
+    /// Reads one app by an index: ARGV `app`, `ids`, `names` or `keys`, the value, and the registry's name or nothing.
     ///
-    /// Answers {record id, version, record, organization's record} or {}.
+    /// Answers {record id, version, record, organization's record} or {}; of a registry that is lost nobody is unknown.
     static let fetch = RedisScript(
         """
         local p = KEYS[1]
         local id = ARGV[2]
         if ARGV[1] ~= 'app' then id = redis.call('HGET', p .. ':' .. ARGV[1], id) end
-        if not id then return {} end
+        local function none()
+          if ARGV[3] ~= '' and redis.call('GET', p .. ':birth') ~= ARGV[3] then
+            return redis.error_reply('LOST another registry')
+          end
+          return {}
+        end
+        if not id then return none() end
         local r = redis.call('HMGET', p .. ':app:' .. id, 'v', 'j', 'o')
-        if not r[1] then return {} end
+        if not r[1] then return none() end
         return { id, r[1], r[2], redis.call('HGET', p .. ':org:' .. r[3], 'j') }
         """
     )
@@ -102,7 +109,7 @@ enum RegistryScripts {
     /// Registers or renews a worker's lease: ARGV worker, last change applied, length in ms, epoch or nothing.
     ///
     /// The lease grows only while the worker has applied everything: one that renews but hears no changes must run out.
-    /// Answers {extended, sequence, now in ms}.
+    /// Answers {extended, sequence, now in ms, the registry's name or nothing}.
     static let lease = RedisScript(
         """
         local p, worker = KEYS[1], ARGV[1]
@@ -128,7 +135,16 @@ enum RegistryScripts {
           redis.call('ZREM', p .. ':leases', other)
           redis.call('HDEL', p .. ':applied', other)
         end
-        return { extended, sequence, now }
+        return { extended, sequence, now, redis.call('GET', p .. ':birth') or '' }
+        """
+    )
+
+    /// Gives a registry that has no name yet the name ARGV[1]: {name, sequence}.
+    static let birth = RedisScript(
+        """
+        local p = KEYS[1]
+        redis.call('SET', p .. ':birth', ARGV[1], 'NX')
+        return { redis.call('GET', p .. ':birth'), redis.call('GET', p .. ':sequence') or '0' }
         """
     )
 

@@ -29,6 +29,25 @@ extension RegistryStore {
         return Int(reply.integer ?? 0)
     }
 
+    /// The registry's name and the number of its last change; a registry without a name is given `name` first.
+    package func birth(naming name: String) async throws(RegistryError) -> (name: String, sequence: Int) {
+        let reply = try await write(RegistryScripts.birth, [.text(name)])
+        return try position(reply)
+    }
+
+    /// The name in Redis, nil where there is none, and the number of the last change.
+    package func position() async throws(RegistryError) -> (name: String?, sequence: Int) {
+        let reply = try await command("MGET", .text(RegistryIdentity.key), .text(RegistryScripts.tag + ":sequence"))
+        guard let parts = reply.elements, parts.count == 2 else { throw .store(.malformed("the registry's position")) }
+        return (parts[0].text, Int(parts[1].integer ?? 0))
+    }
+
+    private func position(_ reply: RedisReply) throws(RegistryError) -> (name: String, sequence: Int) {
+        guard let parts = reply.elements, parts.count == 2, let name = parts[0].text, let sequence = parts[1].integer
+        else { throw .store(.malformed("the registry's position")) }
+        return (name, Int(sequence))
+    }
+
     /// When and from which network keys were last used; keys never used are missing.
     package func uses(of keys: [APIKeyID]) async throws(RegistryError) -> [APIKeyID: KeyUse] {
         guard !keys.isEmpty else { return [:] }

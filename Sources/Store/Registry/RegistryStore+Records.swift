@@ -9,7 +9,7 @@ extension RegistryStore {
         _ reference: AppReference
     ) async throws(RegistryError) -> (record: AppRecord, version: Int)? {
         let (index, value) = reference.indexed
-        let reply = try await evaluate(RegistryScripts.fetch, [.text(index), .text(value)])
+        let reply = try await evaluate(RegistryScripts.fetch, [.text(index), .text(value), ""])
         guard let parts = reply.elements, !parts.isEmpty else { return nil }
         guard parts.count == 4, let version = parts[1].integer, let json = parts[2].bytes else {
             throw .store(.malformed("an app"))

@@ -35,7 +35,9 @@ enum ApplyCommands {
         try Output.showList(answer, for: invocation) { answer in
             let changes = answer.texts("changes")
             let word = answer["dry_run"]?.bool == true ? "would change" : "changed"
-            if changes.isEmpty { return "nothing to change: the registry is as \(path) says\n" }
+            if changes.isEmpty {
+                return "nothing to change: the registry is as \(path) says\n" + Change.standing(answer)
+            }
             return "\(word) \(changes.count):\n" + changes.map { "  \($0)\n" }.joined()
                 + Change.standing(answer)
         }

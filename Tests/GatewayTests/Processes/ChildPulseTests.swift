@@ -61,3 +61,25 @@ import Testing
         #expect(pulse.silence == .seconds(1))
     }
 }
+
+@Suite struct RestartPolicyTests {
+    @Test func `a start that fails is tried less and less often, and for ever`() {
+        let pauses = (1...9).map { RestartPolicy.pause(afterFailedStarts: $0) }
+        #expect(pauses.prefix(4) == [.seconds(2), .seconds(4), .seconds(8), .seconds(16)])
+        #expect(pauses.suffix(4) == [.seconds(60), .seconds(60), .seconds(60), .seconds(60)])
+        #expect(RestartPolicy.pause(afterFailedStarts: .max) == .seconds(60))
+    }
+
+    @Test func `what control says of Redis counts while it starts, a look late, and not once it is silent`() {
+        var control = ChildPulse(beats: 4)
+        #expect(!control.tellsOfOthers, "it has said nothing yet")
+        _ = control.looked(at: 5, after: .seconds(1), isStarting: true)
+        #expect(control.tellsOfOthers)
+        _ = control.looked(at: 5, after: .seconds(1), isStarting: true)
+        #expect(control.tellsOfOthers, "timers drift")
+        for _ in 0..<2 { _ = control.looked(at: 5, after: .seconds(1), isStarting: true) }
+        #expect(!control.tellsOfOthers, "it hangs itself: nothing is known of Redis")
+        _ = control.looked(at: 6, after: .seconds(1), isStarting: false)
+        #expect(control.tellsOfOthers)
+    }
+}

@@ -1,0 +1,41 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Store
+import Transport
+
+/// What this node remembers of its registry: its name and how far it had come, on one line of a file.
+///
+/// Without the file the node takes whatever registry is there: so an operator says that another one is meant.
+struct RegistryFile: Sendable {
+    struct Memory: Equatable {
+        var name: String
+        /// The number of the last change that was seen.
+        var sequence: Int
+    }
+
+    let path: String
+
+    init(_ paths: StatePaths) {
+        path = paths.registry
+    }
+
+    /// What is remembered; nil: nothing, or nothing that can be read.
+    func read() -> Memory? {
+        guard case .success(let bytes) = Files.read(path, limit: 256) else { return nil }
+        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard words.count == 2, let sequence = Int(words[1]) else { return nil }
+        return Memory(name: String(words[0]), sequence: sequence)
+    }
+
+    func write(_ memory: Memory) throws(FileFault) {
+        let line = Array("\(memory.name) \(memory.sequence)\n".utf8)
+        try Files.replace(path, with: line, owner: nil, isDurable: true)
+    }
+
+    /// The identity that the connections of one process ask.
+    @Reactor
+    func identity() -> RegistryIdentity {
+        RegistryIdentity { read()?.name }
+    }
+}

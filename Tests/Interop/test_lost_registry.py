@@ -1,0 +1,108 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""Redis comes back empty, foreign or older: noticed, said, not taken for a registry without apps."""
+import json
+import os
+import shutil
+import time
+
+import pytest
+
+from conftest import route, url
+from nodes import Redis, eventually
+
+SERVE_STALE = 6
+
+
+@pytest.fixture
+def stand(make, backend):
+    redis = Redis()
+    gateway = make([route("api", "/v1/"), route("named", "/named/", access={"organizations": ["acme", "missing-org"], "credentials": ["api_key"]})],
+                   {"api": {"endpoints": [url(backend)]}}, workers=2, start=False)
+    gateway.configuration["state"].update(redis="redis://127.0.0.1:%d" % redis.port, serve_stale="%ds" % SERVE_STALE)
+    gateway.write()
+    gateway.start()
+    gateway.create_organization()
+    app = gateway.create_app()
+    for _ in range(24):
+        assert gateway.get("/v1/x", app.fields).status == 200
+    eventually(lambda: (gateway.directory / "state/registry").exists())
+    yield gateway, app, redis
+    redis.remove()
+
+
+def statuses(gateway, app):
+    return {gateway.get("/v1/x", app.fields, timeout=5).status for _ in range(8)}
+
+
+def test_an_empty_redis_is_a_lost_registry_and_not_one_without_apps(stand):
+    gateway, app, redis = stand
+    stranger = {"X-App-Id": "app_nobody", "X-Api-Key": app.fields["X-Api-Key"]}
+    redis.run("FLUSHALL")
+    began = time.monotonic()
+    eventually(lambda: gateway.metrics()["sallyport_registry_lost"] == 1)
+    while time.monotonic() < began + SERVE_STALE - 2.5:
+        assert statuses(gateway, app) == {200}, "known apps are served as while Redis is away"
+        assert gateway.get("/v1/x", stranger).status == 503, "nobody can say that it is unknown"
+        time.sleep(0.2)
+    status, text = gateway.probe("/readyz")
+    path = str(gateway.directory / "state/registry")
+    assert status == 503 and "the registry is lost: Redis is empty" in text and "rm %s on every node" % path in text, text
+    eventually(lambda: statuses(gateway, app) == {503}, SERVE_STALE + 2)
+    lines = [line for line in gateway.output().splitlines() if "the registry is lost" in line]
+    assert len(lines) == 1 and "way_out" in lines[0], lines
+    shown = gateway.run("status")
+    assert "not ready: the registry is lost" in shown.stdout, shown.stdout
+    refused = gateway.run("apps", "create", "--org", "acme", "--name", "x")
+    assert refused.returncode == 1 and "the registry is lost" in refused.stderr, refused.stderr
+    # A worker and control that start now know it too.
+    old = gateway.workers()
+    os.kill(old[0], 9)
+    gateway.wait_for_workers(2, without=old[:1])
+    assert statuses(gateway, app) <= {503}
+    # The operator means this Redis.
+    os.remove(path)
+    eventually(lambda: gateway.probe("/readyz")[0] == 200)
+    eventually(lambda: gateway.metrics()["sallyport_registry_lost"] == 0)
+    eventually(lambda: statuses(gateway, app) == {401})
+    gateway.create_organization()
+    fresh = gateway.create_app("fresh")
+    assert statuses(gateway, fresh) == {200}
+    eventually(lambda: os.path.exists(path))
+
+
+def test_a_restored_redis_heals_by_itself_and_an_older_one_is_told(stand):
+    gateway, app, redis = stand
+    kept = shutil.copytree(redis.directory / "appendonlydir", redis.directory / "backup") if (redis.directory / "appendonlydir").exists() \
+        else shutil.copy(redis.directory / "appendonly.aof", redis.directory / "backup")
+    later = gateway.create_app("later")
+    assert statuses(gateway, later) == {200}
+    time.sleep(1.5)  # control looks once a second
+    before = gateway.metrics()["sallyport_registry_changes_lost_total"]
+    redis.kill()
+    put_back(redis, kept)
+    redis.start()
+    eventually(lambda: gateway.metrics()["sallyport_registry_changes_lost_total"] > before)
+    eventually(lambda: statuses(gateway, app) == {200})
+    eventually(lambda: statuses(gateway, later) == {401})
+    assert gateway.metrics()["sallyport_registry_lost"] == 0
+    assert "the registry went back in time" in gateway.output()
+    warnings = json.loads(gateway.run("status", "--json").stdout)["warnings"]
+    assert any("Redis went back by" in text and "repeat it" in text for text in warnings), warnings
+
+
+def put_back(redis, kept):
+    if os.path.isdir(kept):
+        shutil.rmtree(redis.directory / "appendonlydir")
+        shutil.move(kept, redis.directory / "appendonlydir")
+    else:
+        shutil.move(kept, redis.directory / "appendonly.aof")
+
+
+def test_an_organization_that_only_the_configuration_knows_is_named(stand):
+    gateway, _, _ = stand
+    said = "route named is for the organization missing-org, which does not exist: sallyport orgs create missing-org"
+    eventually(lambda: said in json.loads(gateway.run("status", "--json").stdout)["warnings"])
+    assert "missing-org" in gateway.output() and "nobody gets in" in gateway.output()
+    assert gateway.run("orgs", "create", "missing-org").returncode == 0
+    eventually(lambda: json.loads(gateway.run("status", "--json").stdout)["warnings"] == [])
