@@ -150,3 +150,16 @@ def test_one_process_for_debuggers(make, backend):
             assert time.monotonic() < end and gateway.process.poll() is None, gateway.output()
             time.sleep(0.05)
     assert gateway.stop() == 0
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:%d", "https://localhost:%d"])
+def test_an_upstream_that_is_the_gateway_itself_is_a_circle(make, endpoint):
+    gateway = make([route("api", "/v1/", access="open")], {"api": {"endpoints": ["http://127.0.0.1:9"]}}, start=False)
+    port = int(gateway.configuration["listeners"][0]["address"].rpartition(":")[2])
+    assert gateway.run("check", "--config", gateway.file).returncode == 0
+    gateway.configuration["upstreams"]["api"]["endpoints"] = [endpoint % port]
+    gateway.write()
+    result = gateway.run("check", "--config", gateway.file)
+    told = result.stdout + result.stderr
+    assert result.returncode == 1 and "own listener" in told and "name the server behind" in told, told
+    assert re.search(r"\.yaml:\d+", told), told

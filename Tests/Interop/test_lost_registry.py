@@ -106,3 +106,15 @@ def test_an_organization_that_only_the_configuration_knows_is_named(stand):
     assert "missing-org" in gateway.output() and "nobody gets in" in gateway.output()
     assert gateway.run("orgs", "create", "missing-org").returncode == 0
     eventually(lambda: json.loads(gateway.run("status", "--json").stdout)["warnings"] == [])
+
+
+def test_a_tenants_file_with_a_name_that_makes_no_username_changes_nothing(stand):
+    gateway, _, _ = stand
+    file = gateway.directory / "tenants.yaml"
+    text = "version: 1\norganizations: [{ id: fresh, apps: [{ id: app_one, name: 日本%s }] }]\n"
+    file.write_text(text % "", encoding="utf-8")
+    refused = gateway.run("apply", "-f", file)
+    assert refused.returncode == 1 and "app_one" in refused.stderr and "username" in refused.stderr, refused
+    assert gateway.run("orgs", "show", "fresh").returncode == 1, "nothing was changed"
+    file.write_text(text % ", username: nihon", encoding="utf-8")
+    assert gateway.run("apply", "-f", file).returncode == 0

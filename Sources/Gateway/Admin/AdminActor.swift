@@ -76,6 +76,10 @@ extension AdminRoutes {
         _ request: inout AdminRequest,
         to organization: OrganizationID
     ) async throws(AdminProblem) {
+        // Ids of tokens are one namespace over all organizations and issuers: nobody may guess another's.
+        guard try request.optionalText("token_id") == nil else {
+            throw .forbidden("a token's id may be another organization's: revoke by app, person, key or device")
+        }
         if try request.optionalText("person") != nil {
             guard try request.text("organization") == organization.rawValue else { throw .otherOrganization }
         } else if let key = try request.optionalText("key") {

@@ -27,6 +27,7 @@ extension AdminRoutes {
                 details: error.problems.map(\.description)
             )
         }
+        try await refuseNameless(tenants, file)
         var run = ApplyRun(isDry: request.body["dry_run"]?.bool == true, by: request.by)
         for organization in tenants.organizations {
             try await apply(organization, &run)
@@ -39,6 +40,23 @@ extension AdminRoutes {
         // What would be changed has not been, and nobody needs to wait for it.
         if run.isDry { return AdminAnswer(.object(answer + [("changed", .bool(false))])) }
         return AdminAnswer(.object(try await told(answer, run.lastSequence)))
+    }
+
+    /// A new app whose name has no letter that a username may have needs one of its own, before anything is changed.
+    private func refuseNameless(_ tenants: TenantsFile, _ file: String) async throws(AdminProblem) {
+        for app in tenants.organizations.flatMap(\.apps) where app.username == nil {
+            guard let name = app.name, NewNames.username(from: name).isEmpty else { continue }
+            let found = try await registryCall { () async throws(RegistryError) in
+                try await registry.app(.appID(app.id))
+            }
+            guard found == nil else { continue }
+            throw AdminProblem(
+                status: 422,
+                code: "file_invalid",
+                message: "nothing was changed: app \(app.id.rawValue) of \(file) needs a username",
+                details: ["no username can be made from the name \"\(name)\": give username:"]
+            )
+        }
     }
 
     private func apply(

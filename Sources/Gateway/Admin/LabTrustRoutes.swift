@@ -48,9 +48,15 @@ extension AdminRoutes {
 
     /// The lab's keys of Play Integrity tokens, sealed like an app's own; a lab without them plays no such tokens.
     private func labPlayKeys(_ request: AdminRequest) async throws(AdminProblem) -> SealedText? {
-        guard let decryption = try request.optionalText("play_decryption_key"),
-            let verification = try request.optionalText("play_verification_key")
-        else { return nil }
+        let keys = (
+            try request.optionalText("play_decryption_key"), try request.optionalText("play_verification_key")
+        )
+        guard let decryption = keys.0, let verification = keys.1 else {
+            guard keys.0 == nil, keys.1 == nil else {
+                throw .badRequest("play_decryption_key and play_verification_key belong together: give both or none")
+            }
+            return nil
+        }
         let trimmed = [decryption, verification].map { String($0.prefix { $0 != "\n" }) }
         return try sealedPlayKeys(trimmed[0], trimmed[1], for: try await app(request.path[1]).recordID)
     }

@@ -69,6 +69,7 @@ extension Configuration {
         let version = section.value(RootSection.version)
         let workers = section.value(RootSection.workers)
         let listeners = section.value(RootSection.listeners)
+        section.context.listening = listeners?.map(\.value.address) ?? []
         let admin = section.value(RootSection.admin)
         let log = section.value(RootSection.log)
         let state = section.value(RootSection.state)
@@ -87,7 +88,7 @@ extension Configuration {
         let documentation = section.value(RootSection.documentation)
         user = section.value(RootSection.user)
         metrics = section.value(RootSection.metrics)
-        CrossChecks(section.context, listeners, issuers, tokens, routes, metrics).run()
+        CrossChecks(section.context, listeners, issuers, tokens, routes, metrics, admin?.address).run()
         guard let workers, let listeners, let admin, let log, let state, let secrets, let trust, let clientAddress,
             let issuers, let tokens, let upstreams, let routes, let http, let timeouts, let connections, let http2,
             let memory,

@@ -12,6 +12,7 @@ struct CrossChecks {
     private let tokens: TokenSettings?
     private let routes: [RouteFile]
     private let metrics: MetricsSettings?
+    private let admin: ConfiguredAddress?
 
     init(
         _ context: ReadingContext,
@@ -19,7 +20,8 @@ struct CrossChecks {
         _ issuers: [Located<IssuerSettings>]?,
         _ tokens: TokenSettings?,
         _ routes: [RouteFile]?,
-        _ metrics: MetricsSettings?
+        _ metrics: MetricsSettings?,
+        _ admin: ConfiguredAddress?
     ) {
         self.context = context
         self.listeners = listeners ?? []
@@ -27,6 +29,7 @@ struct CrossChecks {
         self.tokens = tokens
         self.routes = routes ?? []
         self.metrics = metrics
+        self.admin = admin
     }
 
     func run() {
@@ -36,7 +39,7 @@ struct CrossChecks {
     }
 
     private func checkListeners() {
-        var taken: [ConfiguredAddress] = metrics.map { [$0.address] } ?? []
+        var taken = [metrics?.address, admin].compactMap(\.self)
         for listener in listeners {
             if taken.contains(listener.value.address) {
                 report("the address is used twice", listener, found: AddressText.write(listener.value.address))

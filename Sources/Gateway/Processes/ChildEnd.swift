@@ -20,7 +20,7 @@ enum ChildEnd: Equatable {
         switch self {
         case .exited(let code): "exit \(code)"
         case .killed(SIGKILL): "SIGKILL"
-        case .killed(SIGILL), .killed(SIGTRAP): "a trap (see the report above)"
+        case .killed(SIGILL), .killed(SIGTRAP): "a trap (its report, where there is one, is above)"
         case .killed(SIGSEGV): "SIGSEGV"
         case .killed(let number): "signal \(number)"
         }

@@ -58,6 +58,12 @@ enum ChildProcess {
 
     // MARK: Crash reports
 
+    /// Why a child that traps or hangs will not say where; nil: it will.
+    static func lackOfReports(_ environment: [String: String]) -> String? {
+        guard environment["SWIFT_BACKTRACE"] == nil, backtracer() == nil else { return nil }
+        return "swift-backtrace-static is not there: put it beside the binary, or into /usr/lib/sallyport"
+    }
+
     /// The program that writes where a child trapped, when it is installed.
     private static func backtracer() -> String? {
         var places = ["/usr/libexec/swift/linux/swift-backtrace-static", "/usr/lib/sallyport/swift-backtrace-static"]

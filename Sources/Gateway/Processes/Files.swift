@@ -53,6 +53,16 @@ package enum Files {
         guard !isDurable || fsync(descriptor) == 0 else { throw FileFault(errno: errno) }
         if let owner { _ = fchown(descriptor, owner.user, owner.group) }
         guard unsafe rename(fresh, path) == 0 else { throw FileFault(errno: errno) }
+        if isDurable { try syncFolder(of: path) }
+    }
+
+    /// The name of a new file outlives a power cut only once its folder is on disk too.
+    private static func syncFolder(of path: String) throws(FileFault) {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault(errno: errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileFault(errno: errno) }
     }
 
     /// When a file changed last, in nanoseconds since 1970, with its size; nil when it is not there.

@@ -85,6 +85,9 @@ package final class Supervisor {
     package func run() -> CInt {
         let addresses = plan.listeners.map(\.text).joined(separator: " ")
         log.info("starting", ["version": Version.text, "workers": "\(plan.workers)", "listeners": addresses])
+        if let lack = ChildProcess.lackOfReports(environment) {
+            log.warning("a process that traps or hangs will not say where", ["why": lack])
+        }
         while true {
             startWhatIsDue()
             waitForEvents()

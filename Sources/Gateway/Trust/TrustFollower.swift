@@ -15,6 +15,8 @@ final class TrustFollower {
     private let failed: @Reactor (TrustBundle.ParseError) -> Void
     private var files: TrustFiles
     private var versions: [FileVersion?]
+    /// What could not be read last, and why.
+    private var failure: (versions: [FileVersion?], fault: TrustBundle.ParseError)?
     private lazy var timer = LoopTimer(loop: loop) { [unowned self] in tick() }
 
     /// Two files are looked at, not read.
@@ -57,8 +59,14 @@ final class TrustFollower {
         Task { @Reactor in
             let outcome = await pool.run { Result { () throws(TrustBundle.ParseError) in try files.read() } }
             switch outcome {
-            case .success(let reading): changed(reading)
-            case .failure(let fault): failed(fault)
+            case .success(let reading):
+                failure = nil
+                changed(reading)
+            case .failure(let fault):
+                // It may be half copied: read again at the next look, and said once while nothing else changes.
+                versions = []
+                if failure?.versions != present || failure?.fault != fault { failed(fault) }
+                failure = (present, fault)
             }
         }
     }

@@ -62,7 +62,7 @@ import Testing
     }
 }
 
-@Suite struct RestartPolicyTests {
+@Suite struct FailedStartTests {
     @Test func `a start that fails is tried less and less often, and for ever`() {
         let pauses = (1...9).map { RestartPolicy.pause(afterFailedStarts: $0) }
         #expect(pauses.prefix(4) == [.seconds(2), .seconds(4), .seconds(8), .seconds(16)])

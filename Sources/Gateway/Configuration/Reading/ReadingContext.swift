@@ -13,6 +13,8 @@ final class ReadingContext {
     let checkCertificate: CertificateCheck
     /// The upstreams as written, right or wrong: a mistake inside one does not make its routes wrong too.
     var upstreamNames: [String] = []
+    /// Where this gateway itself listens, once the listeners were read.
+    var listening: [ConfiguredAddress] = []
     private(set) var problems: [ConfigurationProblem] = []
 
     init(file: String, environment: [String: String], checkCertificate: @escaping CertificateCheck) {

@@ -28,8 +28,8 @@ extension ValueKind where Value == String {
     static let path = ValueKind(
         "path",
         read: { reader in
-            guard let text = reader.text("a path"), !text.utf8.contains(0) else { return nil }
-            return text.isEmpty ? reader.refuse("a path") : reader.context.absolute(text)
+            guard let text = reader.text("a path") else { return nil }
+            return text.isEmpty || text.utf8.contains(0) ? reader.refuse("a path") : reader.context.absolute(text)
         },
         write: { $0 }
     )

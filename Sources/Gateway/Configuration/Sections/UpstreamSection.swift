@@ -45,6 +45,15 @@ enum UpstreamSection {
         for (index, endpoint) in endpoints.enumerated() where endpoints[..<index].contains(endpoint) {
             section.report("an endpoint is listed twice", at: "endpoints", found: endpoint.text)
         }
+        for endpoint in endpoints {
+            guard let own = section.context.listening.first(where: { endpoint.address.reaches($0) }) else { continue }
+            section.report(
+                "the endpoint is the gateway's own listener \(AddressText.write(own)): requests would go round in a circle; "
+                    + "name the server behind the gateway",
+                at: "endpoints",
+                found: endpoint.text
+            )
+        }
         return UpstreamSettings(
             name: "",
             endpoints: endpoints,
@@ -195,4 +204,16 @@ extension ValueKind where Value == String {
         },
         write: { $0 }
     )
+}
+
+extension ConfiguredAddress {
+    /// Whether a connection to it arrives at a listener on this machine, as far as the texts tell.
+    fileprivate func reaches(_ listener: ConfiguredAddress) -> Bool {
+        guard case .tcp(let host, let port) = self, case .tcp(let listening, let own) = listener, port == own else {
+            return self == listener
+        }
+        let isHere = host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "0.0.0.0" || host == "::"
+        if listening == "0.0.0.0" || listening == "::" { return isHere }
+        return host == listening || host == "localhost" && (listening == "127.0.0.1" || listening == "::1")
+    }
 }
