@@ -139,11 +139,9 @@ package struct ByteBuffer: ~Copyable {
         writeIndex &+= length
     }
 
-    /// Appends the UTF-8 of `text`; off the hot path.
+    /// Appends the UTF-8 of `text`.
     @inlinable
     package mutating func append(utf8 text: String) {
-        var text = text
-        text.makeContiguousUTF8()
         append(text.utf8.span)
     }
 

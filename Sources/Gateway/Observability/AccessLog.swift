@@ -3,8 +3,9 @@
 
 import Buffers
 package import Telemetry
+import Transport
 
-/// One JSON line a request, gathered over a loop turn and written at once.
+/// One JSON line a request, gathered and written together.
 ///
 /// Isolated to its process's loop.
 ///
@@ -15,11 +16,16 @@ package final class AccessLog {
     private var sink: LogSink
     private let dropped: Counter
     private var stamp = TimestampCache()
+    private var written = MonotonicInstant(nanoseconds: 0)
     /// At a thousand lines a turn this is several turns; more waiting than this means a reader that has stopped.
     private static let bufferLimit = 1 << 20
     /// What of a client's own words is told: with them no line outgrows what a pipe takes in one piece.
     private static let mostOfMethod = 64
     private static let mostOfRequestID = 128
+    /// Lines wait so long for others at most: one append of many costs the file system half of what many cost.
+    static let delay = Duration.milliseconds(10)
+    /// So many bytes are worth an append at once.
+    private static let batch = 64 << 10
 
     package init(sink: consuming LogSink, dropped: Counter) {
         self.sink = sink
@@ -66,7 +72,17 @@ package final class AccessLog {
         buffer.append("}\n")
     }
 
-    /// Writes what was gathered: once per loop turn, after all events were served.
+    /// A loop turn has ended: writes what was gathered, unless it has just written and little waits.
+    ///
+    /// The answer says whether lines wait for others; then `flush()` is to follow within `delay`.
+    func turnEnded(at now: MonotonicInstant) -> Bool {
+        guard buffer.count >= Self.batch || now >= written.advanced(by: Self.delay) else { return !buffer.isEmpty }
+        written = now
+        flush()
+        return false
+    }
+
+    /// Writes what was gathered.
     package func flush() {
         guard !buffer.isEmpty else { return }
         sink.write(&buffer)

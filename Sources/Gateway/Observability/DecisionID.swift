@@ -6,13 +6,20 @@ package import Buffers
 /// The name of one judged request, ours alone: in the answer, to the upstream, in the log and in the decision ring.
 ///
 /// Text: 8 hexadecimal digits that differ from process start to process start, and 10 that count, never reused.
+///
+/// Held as its text, because that is all it is ever used as, three times a request.
 package struct DecisionID: Hashable, Sendable {
-    package let process: UInt32
-    package let number: UInt64
+    private let first: UInt64
+    private let middle: UInt16
+    private let last: UInt64
+
+    /// Stands for a request that has none yet.
+    static let none = DecisionID(process: 0, number: 0)
 
     package init(process: UInt32, number: UInt64) {
-        self.process = process
-        self.number = number
+        first = Self.digits(process)
+        middle = UInt16(truncatingIfNeeded: Self.digits(UInt32(truncatingIfNeeded: number >> 32)) >> 48)
+        last = Self.digits(UInt32(truncatingIfNeeded: number))
     }
 
     /// The text form; off the hot path.
@@ -27,15 +34,10 @@ package struct DecisionID: Hashable, Sendable {
 
     /// Appends the 18 bytes of the text form.
     package func append(to buffer: inout ByteBuffer) {
-        buffer.append(word: Self.digits(process))
-        let top = UInt8(truncatingIfNeeded: number >> 32)
-        buffer.append(Self.digit(top >> 4))
-        buffer.append(Self.digit(top & 15))
-        buffer.append(word: Self.digits(UInt32(truncatingIfNeeded: number)))
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? 0x30 &+ value : 0x57 &+ value
+        buffer.append(word: first)
+        buffer.append(UInt8(truncatingIfNeeded: middle))
+        buffer.append(UInt8(truncatingIfNeeded: middle >> 8))
+        buffer.append(word: last)
     }
 
     /// The eight hexadecimal digits of `value`, the first in the lowest byte: all eight at once.

@@ -37,10 +37,10 @@ extension Exchange {
         facts.bytesIn &+= bytes.count
         continueWait?.end()
         if let route = facts.route, facts.bytesIn > route.settings.body.bytes {
-            return worker.pipeline.bodyTooLarge(self)
+            return pipeline.bodyTooLarge(self)
         }
         if let gathered {
-            guard gathered.append(bytes) else { return worker.pipeline.gatheredTooMuch(self, most: gathered.most) }
+            guard gathered.append(bytes) else { return pipeline.gatheredTooMuch(self, most: gathered.most) }
             return
         }
         guard let upstream else { return }
@@ -53,7 +53,7 @@ extension Exchange {
     func requestBodyEnded(trailers: borrowing FieldTable) {
         requestIsComplete = true
         if trailers.count > 0 { replay.giveUp() }
-        if gathered != nil, stage == .judging { return worker.pipeline.advance(self) }
+        if gathered != nil, stage == .judging { return pipeline.advance(self) }
         upstream?.endBody(self, trailers: trailers)
     }
 
@@ -66,7 +66,7 @@ extension Exchange {
             return clientGone(.closedEarly)
         }
         if stage == .leasing { facts.upstreamPool?.withdraw(self) }
-        worker.pipeline.refuse(self, violation)
+        pipeline.refuse(self, violation)
     }
 
     /// The request's body outgrew its route while its answer was under way.

@@ -16,7 +16,9 @@ extension Exchange {
         metrics.wire.countRequest(request.version)
         metrics.receivedBytes.increment(by: UInt64(facts.bytesIn))
         metrics.sentBytes.increment(by: UInt64(facts.bytesOut))
-        let counters = facts.route?.metrics ?? (facts.local == nil ? worker.snapshot.unrouted : worker.snapshot.local)
+        let route = facts.route
+        let connection = facts.connection
+        let counters = route?.metrics ?? (facts.local == nil ? worker.snapshot.unrouted : worker.snapshot.local)
         counters.count(facts.outcome, status: facts.status == 0 && facts.clientFailure != nil ? 499 : facts.status)
         counters.duration.record(nanoseconds: UInt64(total) * 1000)
 
@@ -38,12 +40,12 @@ extension Exchange {
             entry.credential = grant.credential
             entry.trust = grant.verdict?.trust.rawValue
         }
-        entry.route = facts.route?.settings.name ?? facts.local.map { "_\($0.endpoint.group.rawValue)" }
-        entry.upstream = facts.upstreamLabel
-        entry.client = facts.clientText ?? facts.connection?.peerText ?? ""
+        entry.route = route?.settings.name ?? facts.local.map { "_\($0.endpoint.group.rawValue)" }
+        entry.upstream = wasSent ? triedEndpoint?.settings.text : nil
+        entry.client = facts.clientText ?? connection?.peerText ?? ""
         entry.status = facts.status
         entry.httpVersion = HTTPVersionText(request.version)
-        entry.tls = facts.connection?.session?.version.rawValue
+        entry.tls = connection?.session?.version.rawValue
         entry.bytesIn = facts.bytesIn
         entry.bytesOut = facts.bytesOut
         entry.totalMicroseconds = total
@@ -52,17 +54,16 @@ extension Exchange {
             entry.upstreamMicroseconds = upstream
             counters.upstreamDuration.record(nanoseconds: UInt64(upstream) * 1000)
         }
-        writeEntry(entry)
+        request.record(
+            entry,
+            in: worker.environment.accessLog,
+            withRequestID: connection?.isTrustedProxy == true
+        )
+        worker.logWritten()
     }
 
     private static func microseconds(_ end: MonotonicInstant, since start: MonotonicInstant) -> Int {
         end > start ? Int(truncatingIfNeeded: (end.nanoseconds &- start.nanoseconds) / 1000) : 0
-    }
-
-    private func writeEntry(_ entry: borrowing AccessEntry) {
-        let isTrusted = facts.connection?.isTrustedProxy == true
-        request.record(entry, in: worker.environment.accessLog, withRequestID: isTrusted)
-        worker.logWritten()
     }
 }
 

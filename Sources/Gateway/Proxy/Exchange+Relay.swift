@@ -62,7 +62,7 @@ extension Exchange {
         case .sending:
             // A call that talks before it is answered: the refusal is the whole answer.
             worker.metrics.count(ending)
-            return worker.pipeline.end(self, ending)
+            return pipeline.end(self, ending)
         case .idle, .judging, .leasing, .finished:
             return
         }

@@ -15,7 +15,7 @@ extension Exchange {
         stage = .sending
         upstream = connection
         triedEndpoint = connection.endpoint
-        facts.upstreamLabel = connection.endpoint.settings.text
+        wasSent = true
         connection.sendHead(self)
         sendGathered(on: connection)
         sendReplay(on: connection)
@@ -155,6 +155,6 @@ extension Exchange {
 
     private func fail(_ failure: UpstreamFailure) {
         facts.upstreamFailure = failure
-        worker.pipeline.answer(failure, self)
+        pipeline.answer(failure, self)
     }
 }

@@ -38,6 +38,7 @@ final class Exchange {
     }
 
     let worker: Worker
+    let pipeline: RequestPipeline
     var stage = Stage.idle
     var client: (any ClientSide)?
     var upstream: (any UpstreamSide)?
@@ -63,7 +64,10 @@ final class Exchange {
     var continueWait: ContinueWait?
     var attempts = 0
     var replay = RequestReplay()
+    /// The endpoint that was asked last, or could not be.
     var triedEndpoint: UpstreamEndpoint?
+    /// Whether anything of the request went to an upstream.
+    var wasSent = false
 
     /// The side of a relay that has ended first.
     var relayEnd: RelaySide?
@@ -82,6 +86,7 @@ final class Exchange {
 
     init(worker: Worker) {
         self.worker = worker
+        self.pipeline = worker.pipeline
     }
 
     // MARK: Opening
@@ -97,7 +102,7 @@ final class Exchange {
         facts.startedAt = worker.loop.now
         connection.share?.requests += 1
         worker.metrics.inFlight.add(1)
-        worker.pipeline.advance(self)
+        pipeline.advance(self)
     }
 
     /// The head is malformed: it is answered and recorded, never judged.
@@ -110,7 +115,7 @@ final class Exchange {
         facts.startedAt = worker.loop.now
         connection.share?.requests += 1
         worker.metrics.inFlight.add(1)
-        worker.pipeline.refuse(self, violation)
+        pipeline.refuse(self, violation)
     }
 
     /// The pipeline admitted the request: find a connection.
@@ -162,7 +167,7 @@ final class Exchange {
         stage = .finished
         continueWait?.end()
         // A sign-in that never reached the upstream was not completed.
-        if facts.upstreamLabel == nil { worker.signIn.giveBack(facts.signIn?.grant, facts.decision.text) }
+        if !wasSent { worker.signIn.giveBack(facts.signIn?.grant, facts.decision.text) }
         worker.state.streams.remove(self)
         facts.connection?.share?.requests -= 1
         record()
@@ -176,6 +181,7 @@ final class Exchange {
         client = nil
         upstream = nil
         triedEndpoint = nil
+        wasSent = false
         continueWait = nil
         attempts = 0
         relayEnd = nil

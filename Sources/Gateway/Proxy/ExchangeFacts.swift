@@ -15,7 +15,7 @@ struct ExchangeFacts {
     var phase = RequestPipeline.Phase.matchRoute
     /// The path as it is forwarded, where the route's policy brought it to another form.
     var rewrittenPath: [UInt8]?
-    var decision = DecisionID(process: 0, number: 0)
+    var decision = DecisionID.none
 
     /// The client's address: the peer, or what a trusted proxy says (B21).
     var client = ClientConnectionFacts.nobody
@@ -68,7 +68,6 @@ struct ExchangeFacts {
     var status = 0
     var bytesIn = 0
     var bytesOut = 0
-    var upstreamLabel: String?
     var upstreamFailure: UpstreamFailure?
     var clientFailure: ClientFailure?
 

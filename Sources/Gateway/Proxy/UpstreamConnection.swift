@@ -29,7 +29,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     let endpoint: UpstreamEndpoint
     let pool: UpstreamPool
     var state = State.connecting
-    var stream: ByteStream?
+    let stream: ByteStream
     var exchange: Exchange?
     var parser: ResponseParser
     var body: BodyReader
@@ -44,7 +44,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     private var timeout = UpstreamFailure.connectTimedOut
     let timer: LoopTimer
 
-    init(pool: UpstreamPool, endpoint: UpstreamEndpoint) {
+    init(pool: UpstreamPool, endpoint: UpstreamEndpoint, address: SocketAddress, tls: TLSClientContext?) {
+        self.stream = pool.stream(to: endpoint, at: address, tls: tls)
         self.pool = pool
         self.endpoint = endpoint
         self.parser = ResponseParser(limits: pool.limits)
@@ -56,14 +57,12 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     // MARK: Opening
 
     /// Connects for `exchange`, which hears of it by `upstreamReady` or `upstreamUnavailable`.
-    func open(_ address: SocketAddress, tls: TLSClientContext?, for exchange: Exchange) {
+    func open(for exchange: Exchange) {
         self.exchange = exchange
         endpoint.connectionOpened()
         pool.metrics.single.opened()
         timeout = .connectTimedOut
         timer.arm(after: exchange.facts.timeouts.connect)
-        let stream = pool.stream(to: endpoint, at: address, tls: tls)
-        self.stream = stream
         stream.start(owner: self)
     }
 
@@ -94,7 +93,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
 
     /// Writes the head of the exchange's request.
     func sendHead(_ exchange: Exchange) {
-        guard let stream else { return }
+        guard state != .closed else { return }
         state = .awaitingHead
         answerBegan = false
         keepsAlive = true
@@ -108,11 +107,11 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     var canRefuseUnprocessed: Bool { false }
 
     /// Whether the exchange should stop reading from its client for now.
-    var isCongested: Bool { stream?.isCongested ?? false }
+    var isCongested: Bool { state != .closed && stream.isCongested }
 
     /// Sends part of the request's body, chunked where the head said so.
     func sendBody(_ bytes: Span<UInt8>) {
-        guard let stream, let exchange else { return }
+        guard state != .closed, let exchange else { return }
         if exchange.request.framing == .chunked {
             ChunkedEncoder.append(bytes, to: &stream.outbound)
         } else {
@@ -125,14 +124,14 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
 
     /// The request's body is complete.
     func endBody(_ exchange: Exchange, trailers: borrowing FieldTable) {
-        guard let stream, exchange.request.framing == .chunked else { return }
+        guard state != .closed, exchange.request.framing == .chunked else { return }
         ChunkedEncoder.appendEnd(trailers: trailers, skipping: UpstreamRequest.withheldTrailers, to: &stream.outbound)
         stream.outboundAppended()
     }
 
     /// Sends bytes as they are after a switch of protocols.
     func sendRelayed(_ bytes: Span<UInt8>) {
-        guard let stream, let exchange else { return }
+        guard state != .closed, let exchange else { return }
         stream.outbound.append(bytes)
         stream.outboundAppended()
         armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
@@ -144,14 +143,14 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
 
     func pauseReading() {
         isPaused = true
-        stream?.pauseReading()
+        stream.pauseReading()
         if state == .readingBody || state == .relaying, let exchange { armForBody(exchange) }
     }
 
     func resumeReading() {
         guard isPaused else { return }
         isPaused = false
-        stream?.resumeReading()
+        stream.resumeReading()
         if state == .readingBody || state == .relaying, let exchange { armForBody(exchange) }
     }
 
@@ -160,7 +159,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     /// The exchange is over and the answer was read whole: the next request may come.
     func release() {
         exchange = nil
-        guard state == .idle, keepsAlive, let stream, stream.isOpen, stream.inbound.isEmpty else { return close() }
+        guard state == .idle, keepsAlive, stream.isOpen, stream.inbound.isEmpty else { return close() }
         wasUsed = true
         // The last bytes may have met a client that was slow to take them.
         stream.resumeReading()
@@ -177,7 +176,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
 
     func finishRelay() {
         guard state == .relaying else { return }
-        stream?.closeWrite()
+        stream.closeWrite()
     }
 
     /// The relay has ended: what the client sent still goes out.
@@ -186,8 +185,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         exchange = nil
         state = .closed
         timer.cancel()
-        stream?.closeAfterFlush()
-        stream = nil
+        stream.closeAfterFlush()
         pool.closed(self)
     }
 
@@ -196,8 +194,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         guard state != .closed else { return }
         state = .closed
         timer.cancel()
-        stream?.close()
-        stream = nil
+        stream.close()
         pool.closed(self)
     }
 

@@ -161,7 +161,9 @@ final class UpstreamPool {
         }
         let tls = endpoint.settings.usesTLS ? tls : nil
         guard isStreamed else {
-            return UpstreamConnection(pool: self, endpoint: endpoint).open(address, tls: tls?.single, for: exchange)
+            return UpstreamConnection(pool: self, endpoint: endpoint, address: address, tls: tls?.single).open(
+                for: exchange
+            )
         }
         guard let connection = HTTP2Upstream(pool: self, endpoint: endpoint) else {
             return exchange.upstreamUnavailable(.connectFailed, at: endpoint)

@@ -47,8 +47,9 @@ package final class Worker {
     private var free: [Exchange] = []
     /// Exchanges that ended this turn: callers up the stack may still look at them.
     private var ended: [Exchange] = []
-    private lazy var turnEnd = TurnEnd(loop: loop) { [unowned self] in turnEnded() }
+    private let turnEnd: TurnEnd
     private let drainTimer: LoopTimer
+    private let logTimer: LoopTimer
 
     /// A worker that serves `configuration`; throws what keeps it from being served.
     package init(
@@ -81,6 +82,8 @@ package final class Worker {
         self.tickets = tickets
         self.decisions = DecisionSequence(process: seed)
         self.drainTimer = LoopTimer(loop: loop)
+        self.turnEnd = TurnEnd(loop: loop)
+        self.logTimer = LoopTimer(loop: loop) { environment.accessLog.flush() }
         self.snapshot = try GatewaySnapshot(
             configuration,
             tls: ListenerTLS.all(of: configuration, tickets),
@@ -90,6 +93,7 @@ package final class Worker {
             slot: environment.metrics,
             counters: counters
         )
+        turnEnd.onEnd = { [unowned self] in turnEnded() }
     }
 
     // MARK: Life
@@ -283,11 +287,11 @@ package final class Worker {
     private static let mostFreeExchanges = 1024
 
     private func turnEnded() {
-        for exchange in ended {
+        while let exchange = ended.popLast() {
             exchange.reset()
             if free.count < Self.mostFreeExchanges { free.append(exchange) }
         }
-        ended.removeAll(keepingCapacity: true)
-        environment.accessLog.flush()
+        guard environment.accessLog.turnEnded(at: loop.now), !logTimer.isArmed else { return }
+        logTimer.arm(after: AccessLog.delay)
     }
 }

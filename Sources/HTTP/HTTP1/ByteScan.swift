@@ -43,6 +43,26 @@ enum ByteScan {
         return at
     }
 
+    /// A byte at or after `start` that is no letter and no hyphen, or one of the last seven: most of a name passes in words.
+    @inline(__always)
+    static func endOfPlainName(_ bytes: Span<UInt8>, from start: Int) -> Int {
+        var at = start
+        while at &+ 8 <= bytes.count {
+            let word = bytes.word(at: at)
+            let folded = word | ones &* 0x20
+            // A letter in lower case is neither below `a` nor above `z`; sums and differences stay within their bytes
+            // because top bits are taken out first and count as unusual.
+            let low = folded & ~tops
+            let isLetter = (low &+ ones &* (0x80 - 0x61)) & ~(low &+ ones &* (0x80 - 0x7b)) & ~word & tops
+            let hyphen = (word & ~tops) ^ ones &* 0x2d
+            let isHyphen = ~((hyphen &+ ones &* 0x7f) | word) & tops
+            let others = (isLetter | isHyphen) ^ tops
+            guard others == 0 else { return at &+ others.trailingZeroBitCount &>> 3 }
+            at &+= 8
+        }
+        return at
+    }
+
     /// Marks the top bit of bytes less than `limit`, which is at most 0x80; exact up to and with the lowest mark.
     @inline(__always)
     private static func below(_ word: UInt64, _ limit: UInt64) -> UInt64 {

@@ -86,6 +86,8 @@ struct FieldScanner {
         var at = position
         var seen = classes
         while at < bytes.count {
+            at = ByteScan.endOfPlainName(bytes, from: at)
+            guard at < bytes.count else { break }
             let byte = bytes[at]
             let kind = ByteClass.table[Int(byte)]
             if kind & ByteClass.token == 0 {

@@ -97,11 +97,14 @@ extension RequestHead {
 
     /// RFC 9110 10.1.1: `100-continue` is the only expectation there is, and HTTP/1.0 has none.
     mutating func readExpectation() throws(HTTPViolation) {
-        guard let value = fields.first(.expect), version != .http10 else { return }
-        guard !fields.isRepeated(.expect), value.equalsIgnoringCase("100-continue") else {
-            throw .expectationFailed
-        }
+        guard fields.contains(.expect), version != .http10 else { return }
+        guard expectsOnlyContinue else { throw .expectationFailed }
         expectsContinue = framing.hasBody
+    }
+
+    private var expectsOnlyContinue: Bool {
+        guard let value = fields.first(.expect) else { return false }
+        return !fields.isRepeated(.expect) && value.equalsIgnoringCase("100-continue")
     }
 
     /// RFC 6455 4.2.1; asked for without `Connection: upgrade` it was not asked for.

@@ -30,8 +30,9 @@ package final class EventLoop {
     // Only the loop's thread uses it; `deinit` runs when nothing else can.
     nonisolated(unsafe) let events: UnsafeMutablePointer<epoll_event>
     private var isStopping = false
-    private var enlisted: [EventSource] = []
-    private var flushing: [EventSource] = []
+    /// Each is retained once, from the moment it is enlisted to the end of its flush.
+    private var enlisted: [Unmanaged<EventSource>] = unsafe []
+    private var flushing: [Unmanaged<EventSource>] = unsafe []
     private var graveyard: [EventSource] = []
     var busy = BusySources()
     var busyNanoseconds: UInt64 = 500_000
@@ -59,8 +60,8 @@ package final class EventLoop {
         precondition(epoll >= 0, "no epoll for the loop")
         unsafe events = .allocate(capacity: Int(Self.eventsPerTurn))
         now = .readClock()
-        enlisted.reserveCapacity(256)
-        flushing.reserveCapacity(256)
+        unsafe enlisted.reserveCapacity(256)
+        unsafe flushing.reserveCapacity(256)
         graveyard.reserveCapacity(64)
         timers.start(at: now)
         var event = unsafe epoll_event()
@@ -130,7 +131,7 @@ package final class EventLoop {
     func atEndOfTurn(_ source: EventSource) {
         guard !source.isEnlisted else { return }
         source.markEnlisted(true)
-        enlisted.append(source)
+        unsafe enlisted.append(Unmanaged.passRetained(source))
     }
 
     /// Counts a connection that went idle or closed; after many the heap's free pages go back to the system.
@@ -173,7 +174,7 @@ package final class EventLoop {
         }
         timers.advance(to: now)
         executor.runJobs(limit: Self.jobsPerTurn)
-        if !enlisted.isEmpty { flush() }
+        if unsafe !enlisted.isEmpty { flush() }
         // Last, so that what the others have to say is on its way meanwhile.
         if !busy.isEmpty { runBusy() }
         if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
@@ -183,7 +184,7 @@ package final class EventLoop {
     }
 
     private var waitMilliseconds: CInt {
-        if executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty { return 0 }
+        if unsafe executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty { return 0 }
         return timers.millisecondsToNext(from: now)
     }
 
@@ -205,11 +206,14 @@ package final class EventLoop {
 
     /// What is enlisted during the flush waits for the next turn, so that no stream can hold the loop.
     private func flush() {
-        swap(&enlisted, &flushing)
-        for source in flushing {
-            source.markEnlisted(false)
-            source.turnEnded()
+        unsafe swap(&enlisted, &flushing)
+        for index in unsafe flushing.indices {
+            unsafe flushing[index]._withUnsafeGuaranteedRef { source in
+                source.markEnlisted(false)
+                source.turnEnded()
+            }
+            unsafe flushing[index].release()
         }
-        flushing.removeAll(keepingCapacity: true)
+        unsafe flushing.removeAll(keepingCapacity: true)
     }
 }

@@ -4,9 +4,10 @@
 /// Calls back once at the end of a turn, however often it was enlisted in it.
 @Reactor
 package final class TurnEnd: EventSource {
-    private let onEnd: @Reactor () -> Void
+    /// What happens then; may be set later, for owners whose own making comes first.
+    package var onEnd: (@Reactor () -> Void)?
 
-    package init(loop: EventLoop, onEnd: @escaping @Reactor () -> Void) {
+    package init(loop: EventLoop, onEnd: (@Reactor () -> Void)? = nil) {
         self.onEnd = onEnd
         super.init(loop: loop, descriptor: -1)
     }
@@ -15,5 +16,5 @@ package final class TurnEnd: EventSource {
     @inline(__always)
     package func enlist() { loop.atEndOfTurn(self) }
 
-    override func turnEnded() { onEnd() }
+    override func turnEnded() { onEnd?() }
 }

@@ -49,12 +49,7 @@ extension ByteStream {
         loop.continueLater(self)
     }
 
-    var mayHaveInput: Bool {
-        if inboundEnded { return false }
-        if mayRead { return true }
-        guard let ssl = unsafe ssl else { return false }
-        return unsafe SSL_has_pending(ssl) == 1
-    }
+    var mayHaveInput: Bool { !inboundEnded && (mayRead || mayHoldInput) }
 
     /// Reports what is left in `inbound` from earlier, then reads on.
     func goOnReading() {

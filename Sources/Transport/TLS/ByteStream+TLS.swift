@@ -65,8 +65,11 @@ extension ByteStream {
 
     private func handshakeFinished(_ ssl: OpaquePointer) {
         let facts = unsafe TLSSessionFacts(ssl)
+        // What succeeded may have tried something first that did not.
+        TLSErrorQueue.clear()
         isSecured = true
         isHeavy = false
+        mayHoldInput = true
         openForBytes()
         sendWire()
         owner?.streamSecured(self, facts)
@@ -74,11 +77,9 @@ extension ByteStream {
     }
 
     private func handshakeFailure(_ ssl: OpaquePointer) -> StreamFailure {
+        defer { TLSErrorQueue.clear() }
         if socketError != 0 { return StreamFailure(SystemError(socketError)) }
-        if ciphertextEnded {
-            TLSErrorQueue.clear()
-            return .truncated
-        }
+        if ciphertextEnded { return .truncated }
         let failure = TLSErrorQueue.drain(otherwise: .protocolViolation)
         if refusedServerName { return .tls(failure.replacing(.unknownServerName)) }
         let verdict = unsafe SSL_get_verify_result(ssl)
@@ -88,11 +89,12 @@ extension ByteStream {
         return .tls(failure)
     }
 
+    /// Decrypts into `inbound`; asks the error queue only about failures, because a look at it costs two hundred instructions.
     func fillFromTLS() -> Filling {
         guard let ssl = unsafe ssl else { return .drained }
-        TLSErrorQueue.clear()
+        mayHoldInput = true
         while inbound.count < limits.inboundHighWater {
-            if !mayRead, unsafe SSL_has_pending(ssl) == 0 { return .drained }
+            if !mayRead, unsafe SSL_has_pending(ssl) == 0 { break }
             let received = unsafe inbound.write(minimum: readSize) { room in
                 Int(unsafe SSL_read(ssl, room.baseAddress, CInt(truncatingIfNeeded: min(room.count, 1 << 20))))
             }
@@ -100,21 +102,20 @@ extension ByteStream {
                 if received >= readSize { readSize = min(readSize * 4, Self.recordSize) }
                 continue
             }
-            switch unsafe SSL_get_error(ssl, CInt(truncatingIfNeeded: received)) {
-            case SSL_ERROR_WANT_READ: return .drained
-            case SSL_ERROR_ZERO_RETURN: return .ended
-            default: return .failed(readFailure())
-            }
+            // It wanted more of the socket, which was neither at its end nor failed: nothing is wrong.
+            if unsafe SSL_want(ssl) == SSL_READING, !ciphertextEnded, socketError == 0 { break }
+            if unsafe SSL_get_error(ssl, CInt(truncatingIfNeeded: received)) == SSL_ERROR_ZERO_RETURN { return .ended }
+            return .failed(readFailure())
         }
-        return .full
+        guard inbound.count < limits.inboundHighWater else { return .full }
+        mayHoldInput = false
+        return .drained
     }
 
     private func readFailure() -> StreamFailure {
+        defer { TLSErrorQueue.clear() }
         if socketError != 0 { return StreamFailure(SystemError(socketError)) }
-        if ciphertextEnded || TLSErrorQueue.saysUnexpectedEnd {
-            TLSErrorQueue.clear()
-            return .truncated
-        }
+        if ciphertextEnded || TLSErrorQueue.saysUnexpectedEnd { return .truncated }
         return .tls(TLSErrorQueue.drain(otherwise: .protocolViolation))
     }
 
@@ -122,7 +123,6 @@ extension ByteStream {
     func sendThroughTLS() {
         sendWire()
         guard wire.isEmpty, let ssl = unsafe ssl else { return }
-        TLSErrorQueue.clear()
         while !outbound.isEmpty, mayWrite {
             let length = min(outbound.count, Self.recordSize)
             moreToEncrypt = outbound.count > length && wire.count < Self.gatherSize

@@ -4,10 +4,10 @@
 import COpenSSL
 
 /// OpenSSL's per-thread queue of errors, read out whole so that no later call meets an old entry.
+///
+/// Whoever calls OpenSSL leaves the queue empty behind a failure, here and in Crypto: reading and writing rely on it.
 enum TLSErrorQueue {
-    /// Empties the queue; to be called before an operation whose failure will be read.
-    ///
-    /// Costs a few loads when empty.
+    /// Empties the queue; to be called before and after a handshake, whose parts may fail without the whole failing.
     @inline(__always)
     static func clear() {
         if ERR_peek_error() != 0 { ERR_clear_error() }

@@ -6,6 +6,7 @@ import Encodings
 import Glibc
 import Telemetry
 import Testing
+import Transport
 
 @testable import Gateway
 
@@ -103,6 +104,24 @@ import Testing
         }
         #expect(lines.count == 500)
         #expect(try JSONValue(parsing: lines[499])["status"]?.integer == 699)
+    }
+
+    @Test func `a line alone is written at once, and lines in a row wait for each other a moment`() throws {
+        let lines = try lines { log in
+            let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+            log.record(entry(), requestID: Span(), method: Span())
+            let waitsAlone = log.turnEnded(at: start)
+            #expect(!waitsAlone)
+            #expect(!log.hasBacklog)
+            log.record(entry(), requestID: Span(), method: Span())
+            let waits = log.turnEnded(at: start.advanced(by: .milliseconds(9)))
+            #expect(waits)
+            #expect(log.hasBacklog)
+            let waitsLonger = log.turnEnded(at: start.advanced(by: .milliseconds(10)))
+            #expect(!waitsLonger)
+            #expect(!log.hasBacklog)
+        }
+        #expect(lines.count == 2)
     }
 
     private func number(_ text: String) throws -> JSONValue {

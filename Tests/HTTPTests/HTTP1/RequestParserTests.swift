@@ -134,4 +134,17 @@ struct RequestParserTests {
             #expect(Transcript(responses: bytes, cuts: cuts) == answers, "\(bytes)")
         }
     }
+
+    @Test func `every byte at every place of a name is judged alike`() {
+        let marks = Set("!#$%&'*+-.^_`|~".utf8)
+        for byte in UInt8(0)...255 where byte != UInt8(ascii: ":") {
+            let character = Character(Unicode.Scalar(byte))
+            let isToken = marks.contains(byte) || character.isASCII && (character.isLetter || character.isNumber)
+            for place in 0..<17 {
+                var name = [Character](repeating: "n", count: 17)
+                name[place] = character
+                #expect((violation(get(String(name) + ": v")) == nil) == isToken, "\(byte) at \(place)")
+            }
+        }
+    }
 }
