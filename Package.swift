@@ -94,7 +94,7 @@ let package = Package(
         tests("HTTP", ["Buffers", "HTTP"]),
         tests("Limits", ["Limits"]),
         tests("Telemetry", ["Telemetry"]),
-        tests("sallyport", ["sallyport"]),
+        tests("sallyport", ["Attestation", "Credentials", "Encodings", "Gateway", "HTTP", "sallyport"]),
         tests("Transport", ["Buffers", "Transport"]),
         tests(
             "Store",

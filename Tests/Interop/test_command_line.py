@@ -178,3 +178,16 @@ def test_a_new_app_says_what_its_dialect_needs_next(one, dialect, steps):
     note("next steps, %s" % dialect, [step + at for step in steps], made["next_steps"])
     named = [command for p in one.cli("status", "--app", made["app_id"])["platforms"] for command in p["commands"]]
     note("OFF-133 %s" % dialect, [], [step for step in steps if step + at not in named])
+
+
+# -- what a refusal tells people to paste ------------------------------------------------------------------------------
+def test_an_app_beside_another_is_made_in_its_organization(tenant):
+    """`sallyport apps create --name <name>-dev`, as the refusal for a production app says it."""
+    gateway = tenant.gateway
+    if len(gateway.cli("orgs", "list")["organizations"]) == 1:
+        gateway.create_organization("second")
+    refused = gateway.run("apps", "create", "--name", "shop-dev", "--json")
+    note("which organization", (2, True), (refused.returncode, "give --org" in refused.stdout + refused.stderr))
+    environment = dict(gateway.environment, SALLYPORT_APP=tenant.id, SALLYPORT_ADMIN=gateway.configuration["admin"]["address"])
+    made = run("apps", "create", "--name", "shop-dev", "--json", env=environment)
+    note("made beside", (0, "acme"), (made.returncode, json.loads(gateway.run("apps", "show", "--app", json.loads(made.stdout)["app_id"], "--json").stdout)["organization"]))

@@ -54,13 +54,28 @@ def test_the_client_hears_it_once(make, late):
         assert (answer.status, answer.body) == (200, b"hello")
 
 
-def test_an_early_answer_is_not_preceded_by_it(make):
+@pytest.mark.parametrize("status", [b"200 OK", b"307 Temporary Redirect", b"403 Forbidden", b"417 Expectation Failed", b"503 Service Unavailable"])
+@pytest.mark.parametrize("body", ["Content-Length: 5", "Transfer-Encoding: chunked"])
+def test_an_early_answer_is_not_preceded_by_it(make, status, body):
+    """A 417 too is the upstream's own word: the client may ask again without `Expect`, and the gateway does not for it."""
     def script(connection, _):
         connection.head()
-        connection.send(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno")
+        connection.send(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\nno")
         time.sleep(3)
 
-    gateway, _ = serving(make, script)
+    gateway, server = serving(make, script)
     with Wire(gateway.clear_port) as client:
-        client.send(HEAD)
-        assert client.answer().status == 403
+        client.send(HEAD.replace("Content-Length: 5", body))
+        answer = client.answer()
+        assert (answer.status, answer.body, answer.interim) == (int(status[:3]), b"no", [])
+        assert client.is_closed(5), "the body that is still owed must not be taken for a request"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("expectation", ["", "100-Continue, x", "200-ok", "100-continue\r\nExpect: 100-continue"])
+def test_another_expectation_is_refused_here(make, expectation):
+    gateway, server = serving(make, lambda connection, _: connection.ok())
+    with Wire(gateway.clear_port) as client:
+        client.send(HEAD.replace("100-continue", expectation))
+        assert client.answer().status == 417
+    assert server.requests == []

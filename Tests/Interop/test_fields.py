@@ -1,6 +1,8 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """What the gateway adds, drops and rewrites on the way up and down."""
+import json
+
 import pytest
 
 import h2server
@@ -269,3 +271,224 @@ def test_the_upstreams_own_cors_fields_are_dropped(make):
     answer = gateway.get("/x", {**app.fields, "Origin": "https://evil.example"})
     assert answer.all("Access-Control-Allow-Origin") == []
     server.stop()
+
+
+# -- budgets, ids, cookies, dates ----------------------------------------------------------------------------------------
+
+THEIRS = [("RateLimit", '"api";r=50;t=30'), ("RateLimit-Policy", '"api";q=50;w=30'), ("X-RateLimit-Remaining", "50"), ("X-Request-Id", "theirs"),
+          ("Set-Cookie", "a=1; Path=/; HttpOnly"), ("Set-Cookie", "b=2, c=3"), ("Set-Cookie", "a=4; Expires=Wed, 09 Jun 2027 10:18:14 GMT"),
+          ("Vary", "Accept-Encoding"), ("Vary", "Accept-Language, Origin"), ("X-Gone", "upstream"), ("X-Set", "upstream")]
+
+
+@pytest.fixture(scope="module", params=["h1", "h2"])
+def telling(make, request):
+    """An upstream that tells everything, in heads, interim heads and trailers; `/date/` says when it answered."""
+    def first(connection, _):
+        while b"HTTP/1.1" in (head := connection.request()):
+            lines = "".join("%s: %s\r\n" % field for field in THEIRS).encode()
+            if b"/ws" in head:
+                return connection.send(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                       b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" + lines + b"\r\n")
+            dated = b"Date: Mon, 30 Nov 2026 12:00:00 GMT\r\n" if b"/date/" in head else b""
+            connection.send(b"HTTP/1.1 103 Early Hints\r\n" + lines + b"\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + dated + lines + b"\r\n"
+                            b"2\r\nok\r\n0\r\n" + lines + b"\r\n")
+
+    def second(stream):
+        stream.body()
+        lines = [(name.lower(), value) for name, value in THEIRS]
+        stream.head(103, lines)
+        stream.head(200, lines + ([("date", "Mon, 30 Nov 2026 12:00:00 GMT")] if "/date/" in stream.path else []))
+        stream.send(b"ok")
+        stream.end(lines)
+
+    server = Scripted(first) if request.param == "h1" else h2server.Server(second)
+    limit = {"name": "ours", "per": ["route"], "limit": 1000, "window": "60s"}
+    edits = {"response_headers": {"set": {"X-Set": "ours"}, "remove": ["X-Gone"]}}
+    routes = [route(name, "/%s/" % name, access="open", **more) for name, more in {
+        "plain": {}, "date": {}, "edited": edits, "counted": {"limits": [limit]}, "shadow": {"limits": [{**limit, "shadow": True}]},
+    }.items()]
+    gateway = make(routes, {"api": to_h2(server) if request.param == "h2" else {"endpoints": [url(server)]}}, workers=1)
+    gateway.speaks = request.param
+    yield gateway
+    server.stop()
+
+
+def told(gateway, client, path):
+    """Interim fields, fields and trailers of one answer, names in lower case."""
+    if client == "h2":
+        with Frames(gateway.port) as frames:
+            stream = frames.exchange("GET", path)
+            return [[f for f in part if not f[0].startswith(":")] for part in (stream.heads[0], stream.heads[1], stream.trailers)]
+    answer = gateway.get(path)
+    return [[(n.lower(), v) for n, v in part] for part in (answer.interim[0].fields, answer.fields, answer.trailers)]
+
+
+def values(fields, name):
+    return [v for n, v in fields if n == name]
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+@pytest.mark.parametrize("path,ours", [("/counted/x", True), ("/shadow/x", False), ("/plain/x", False)])
+def test_the_budget_that_is_told_is_ours_where_we_count(telling, client, path, ours):
+    """Two budgets in one answer are read as one by most clients; where we tell none the upstream's is the one that counts."""
+    interim, fields, trailers = told(telling, client, path)
+    if ours:
+        assert values(fields, "ratelimit-policy") == ['"ours";q=1000;w=60'] and len(values(fields, "ratelimit")) == 1
+        assert values(fields, "ratelimit")[0].startswith('"ours";r=')
+        assert "api" not in str(interim + trailers)
+    else:
+        for part in (interim, fields):
+            assert values(part, "ratelimit") == ['"api";r=50;t=30'] and values(part, "ratelimit-policy") == ['"api";q=50;w=30']
+    assert values(fields, "x-ratelimit-remaining") == ["50"], "older names are nobody's but the upstream's"
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+def test_an_upstreams_request_id_is_the_only_one(telling, client):
+    """It got ours with the request; what it answers is its own, and pages may read it."""
+    assert values(told(telling, client, "/counted/x")[1], "x-request-id") == ["theirs"]
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+def test_cookies_pass_one_by_one(telling, client):
+    """RFC 6265 3: Set-Cookie is no list."""
+    assert values(told(telling, client, "/plain/x")[1], "set-cookie") == [v for n, v in THEIRS if n == "Set-Cookie"]
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+def test_an_answer_without_a_date_is_given_one(telling, client):
+    """RFC 9110 6.6.1."""
+    assert values(told(telling, client, "/date/x")[1], "date") == ["Mon, 30 Nov 2026 12:00:00 GMT"]
+    dates = values(told(telling, client, "/plain/x")[1], "date")
+    assert len(dates) == 1 and dates[0].endswith(" GMT") and dates != ["Mon, 30 Nov 2026 12:00:00 GMT"]
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+def test_what_a_route_sets_and_removes_has_no_second_way_to_the_client(telling, client):
+    interim, fields, trailers = told(telling, client, "/edited/x")
+    assert values(fields, "x-set") == ["ours"]
+    assert "upstream" not in str(interim + fields + trailers)
+
+
+def test_what_a_route_sets_and_removes_is_so_for_a_switch_of_protocols_too(telling):
+    if telling.speaks == "h2":
+        pytest.skip("HTTP/2 switches no protocols")
+    with telling.wire() as client:
+        answer = client.exchange("GET", "/edited/ws", {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                                                       "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
+    assert answer.status == 101 and answer.all("X-Set") == ["ours"] and answer["X-Gone"] is None
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+@pytest.mark.parametrize("upstream", ["h1", "h2"])
+def test_what_a_route_sets_and_removes_has_no_second_way_to_the_upstream(make, client, upstream):
+    seen = []
+
+    def first(connection, _):
+        while True:
+            seen.append(connection.request().decode())
+            connection.ok()
+
+    def second(stream):
+        stream.body()
+        seen.append(str(stream.headers) + str(stream.trailers))
+        stream.answer(b"ok")
+
+    server = Scripted(first) if upstream == "h1" else h2server.Server(second)
+    gateway = make([route("all", "/", access="open", request_headers={"set": {"X-Set": "ours"}, "remove": ["X-Gone"]})],
+                   {"api": to_h2(server) if upstream == "h2" else {"endpoints": [url(server)]}}, workers=1)
+    trailers = [("x-set", "client"), ("x-gone", "client"), ("x-kept", "client")]
+    if client == "h2":
+        with Frames(gateway.port) as frames:
+            stream = frames.request("POST", "/x", [("x-set", "client"), ("x-gone", "client")], b"ok", end=False)
+            frames.headers(trailers, True, stream)
+            assert frames.answer(stream).status == 200
+    else:
+        with gateway.wire() as wire:
+            wire.send("POST /x HTTP/1.1\r\nHost: localhost\r\nX-Set: client\r\nX-Gone: client\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+                      + "".join("%s: %s\r\n" % field for field in trailers) + "\r\n")
+            assert wire.answer().status == 200
+    assert seen[0].lower().count("client") == 1 and "x-kept" in seen[0].lower() and "ours" in seen[0]
+    server.stop()
+
+
+# -- methods that would show the client what only the upstream is to see ---------------------------------------------------
+
+@pytest.mark.parametrize("method", ["TRACE", "TRACK"])
+@pytest.mark.parametrize("client", ["h1", "h2"])
+def test_nothing_is_echoed(make, method, client):
+    """The echo of TRACE holds the cookies, the credentials and our own fields: no page and no client is to read those."""
+    def echo(connection, _):
+        while True:
+            request = connection.request()
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: message/http\r\nContent-Length: %d\r\n\r\n%s" % (len(request), request))
+
+    server = Scripted(echo)
+    gateway = make([route("all", "/", access="open"), route("api", "/v1/")], {"api": {"endpoints": [url(server)]}}, workers=1)
+    gateway.create_organization()
+    app = gateway.create_app(origins=["https://app.example"])
+    for path in ("/x", "/v1/x"):
+        fields = {**app.fields, "Origin": "https://app.example", "Cookie": "secret=1", "Max-Forwards": "0"}
+        if client == "h2":
+            with Frames(gateway.port) as frames:
+                stream = frames.exchange(method, path, [(n.lower(), v) for n, v in fields.items()])
+                status, allow, body = stream.status, stream["allow"], stream.body
+        else:
+            answer = gateway.get(path, fields, method=method)
+            status, allow, body = answer.status, answer["Allow"], answer.body
+        assert status == 405 and allow == "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+        assert b"method_not_allowed" in body and b"secret" not in body
+    assert server.requests == []
+    assert gateway.get("/x", method="TRACEX").status == 200, "another method is the upstream's to know"
+    server.stop()
+
+
+@pytest.mark.parametrize("method", ["CONNECT", "TRACE", "TRACK"])
+def test_no_route_may_name_them(make, backend, method):
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, start=False)
+    gateway.configuration["routes"][0]["match"]["methods"] = ["GET", method]
+    gateway.write()
+    checked = gateway.run("check", "--config", gateway.file)
+    assert checked.returncode != 0 and method in checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("sent,forwarded", [
+    ([], []), (["1"], ["0"]), (["5"], ["4"]), (["00005"], ["4"]), (["300"], ["255"]), (["99999999999999999999"], ["255"]),
+    (["0"], None), (["000"], None), ([""], 400), (["-1"], 400), (["1x"], 400), (["1, 2"], 400), (["3", "3"], 400),
+], ids=str)
+@pytest.mark.parametrize("client", ["h1", "h2"])
+def test_options_is_counted_on_its_way(make, backend, client, sent, forwarded):
+    """RFC 9110 7.6.2: the last hop answers it, the others count it down."""
+    gateway = shared(make, backend, [])
+    fields = [("max-forwards", value) for value in sent]
+
+    def ask(method):
+        if client == "h2":
+            with Frames(gateway.port) as frames:
+                stream = frames.exchange(method, "/headers", fields)
+                return stream.status, stream["allow"], stream.body
+        with gateway.wire() as wire:
+            answer = wire.exchange(method, "/headers", fields)
+            return answer.status, answer["Allow"], answer.body
+
+    status, allow, body = ask("OPTIONS")
+    if forwarded is None:
+        assert (status, allow, body) == (204, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", b"")
+    elif forwarded == 400:
+        assert status == 400 and b"malformed_max_forwards" in body
+    else:
+        assert values([(n.lower(), v) for n, v in json.loads(body)["fields"]], "max-forwards") == forwarded
+    status, _, body = ask("GET")
+    assert status == 200 and values([(n.lower(), v) for n, v in json.loads(body)["fields"]], "max-forwards") == sent, "GET is not counted"
+
+
+def test_a_proxy_that_is_not_listed_is_told_of_once(make, backend):
+    """B22: behind it all clients are one for limits and logs, and nothing else would say so."""
+    words = "requests come through a proxy that is not listed"
+    for proxies, said in (([], 1), (["127.0.0.0/8"], 0)):
+        gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1,
+                       client_address={"trusted_proxies": proxies})
+        gateway.get("/headers")
+        assert words not in gateway.output()
+        for _ in range(3):
+            gateway.get("/headers", {"X-Forwarded-For": "203.0.113.9"})
+        assert gateway.output().count(words) == said

@@ -154,6 +154,14 @@ def test_every_request_of_a_pipeline_is_answered(served, tls):
         assert [answer.count(b"HTTP/1.1 %d" % status) for status in (200, 401)] == [2, 1], answer
 
 
+@pytest.mark.parametrize("tls", [None, "notify", "bare"], ids=["clear", "TLS with close_notify", "TLS without"])
+@pytest.mark.parametrize("what", ["stream", "sse"])
+def test_an_answer_that_streams_on_comes_whole(served, what, tls):
+    answer = half_closed(served, request(target="/open/%s?n=10&delay=0.03" % what), tls)
+    assert answer.startswith(b"HTTP/1.1 200 ") and answer.endswith(b"0\r\n\r\n"), answer[-100:]
+    assert answer.count(b"chunk " if what == "stream" else b"data: ") == 10
+
+
 def test_half_a_request_is_no_request(served):
     """The refused sibling: what is cut is not forwarded as if it were whole."""
     before = len(served.access())

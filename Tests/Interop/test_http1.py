@@ -80,6 +80,33 @@ def test_events_arrive_one_by_one(gateway):
     assert times[3] - times[0] > 0.5
 
 
+@pytest.mark.parametrize("head,body,seen", [
+    (b"304 Not Modified\r\nContent-Length: 5\r\nETag: \"x\"", b"", b""), (b"304 Not Modified\r\nTransfer-Encoding: chunked", b"", b""),
+    (b"204 No Content\r\nContent-Length: 5", b"", b""), (b"205 Reset Content\r\nContent-Length: 0", b"", b""),
+    (b"205 Reset Content\r\nContent-Length: 5", b"hello", b"hello"), (b"205 Reset Content\r\nTransfer-Encoding: chunked", b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
+    (b"206 Partial Content\r\nContent-Range: bytes 0-1/5\r\nContent-Length: 2", b"he", b"he"),
+    (b"416 Range Not Satisfiable\r\nContent-Range: bytes */5\r\nContent-Length: 0", b"", b""),
+    (b"412 Precondition Failed\r\nContent-Length: 0", b"", b""),
+], ids=lambda value: value.split(b"\r\n")[0].decode() if value[:1].isdigit() else "")
+def test_the_end_of_an_answer_is_where_its_status_says(scripted, head, body, seen):
+    """RFC 9112 6.3: the next answer on the connection is not taken for the rest of this one."""
+    def script(connection, number):
+        while b"/first" in connection.request():
+            connection.send(b"HTTP/1.1 " + head + b"\r\n\r\n" + body)
+        connection.ok(b"second on %d" % number)
+
+    gateway, server = scripted(script)
+    asked = {"Range": "bytes=0-1", "If-Range": '"x"', "If-None-Match": 'W/"x", "y"', "If-Match": "*", "If-Modified-Since": "Mon, 30 Nov 2026 12:00:00 GMT"}
+    with gateway.wire() as client:
+        answer = client.exchange("GET", "/first", asked)
+        assert (answer.status, answer.body) == (int(head[:3]), seen)
+        if b"Content-Range" in head:
+            assert answer["Content-Range"] and answer["Content-Range"] in head.decode()
+        assert client.exchange("GET", "/second").body.startswith(b"second")
+    for name, value in asked.items():
+        assert b"\r\n%s: %s\r\n" % (name.encode(), value.encode()) in server.requests[0], "conditions are the upstream's to judge"
+
+
 @pytest.mark.parametrize("code", [204, 304])
 def test_an_answer_without_a_body_leaves_the_connection_usable(gateway, code):
     with gateway.wire() as client:
@@ -142,6 +169,70 @@ def test_a_plain_upgrade_to_http2_is_refused_or_ignored(gateway):
     if answer.status == 200:
         names = [n.lower() for n, _ in answer.json()["fields"]]
         assert "upgrade" not in names and "http2-settings" not in names
+
+
+def head_of(size=0, fields=0, line=0):
+    """A head whose line, field lines or number of fields are exactly so much."""
+    target = "/open/headers" if not line else "/open/headers?" + "q" * (line - len("GET /open/headers? HTTP/1.1"))
+    lines = ["Host: 127.0.0.1"]
+    lines += ["X-%d: 1" % i for i in range(fields - 1)]
+    if size:
+        lines.append("X-Long: " + "v" * (size - len("Host: 127.0.0.1\r\nX-Long: \r\n")))
+    return "GET %s HTTP/1.1\r\n%s\r\n\r\n" % (target, "\r\n".join(lines))
+
+
+@pytest.mark.parametrize("head,status", [
+    (head_of(line=8192), 200), (head_of(line=8193), 414), (head_of(fields=100), 200), (head_of(fields=101), 431), (head_of(size=8 << 10), 200),
+    # The empty line counts.
+    (head_of(size=(32 << 10) - 2), 200), (head_of(size=(32 << 10) - 1), 431),
+], ids=["line", "line and one", "fields", "fields and one", "8 KiB", "bytes", "bytes and one"])
+def test_a_head_at_its_limit_passes_and_one_more_does_not(hosted, head, status):
+    with hosted[0].wire() as client:
+        client.send(head)
+        answer = client.answer()
+        assert answer.status == status
+        if status != 200:
+            assert "http." in answer.json()["data"]["next_steps"][0], "the setting is named"
+
+
+HOSTS = {
+    "api.example.test": "named", "API.Example.TEST": "named", "api.example.test:80": "named", "api.example.test:8443": "named",
+    "[::1]": "literal", "[::1]:8080": "literal", "127.0.0.1": "address", "127.0.0.1:1": "address",
+    # An empty port is one more form of the same name, and refused like others that nobody sends (RFC 9110 4.2.3).
+    "api.example.test:": 400, "other.example.test": None, "api.example.test.": None, "xapi.example.test": None, "api.example.test@other": 400, "api.example.test:99999": 400,
+    "api.example.test:8x": 400, "[::1": 400, "::1": 400, "[::1]x": 400, "": 400, "a b": 400,
+}
+
+
+@pytest.fixture(scope="module")
+def hosted(make):
+    server = Scripted(lambda connection, _: [connection.request() and connection.ok() for _ in range(100)])
+    routes = [route(name, "/", access="open") for name in ("named", "literal", "address")]
+    for one, host in zip(routes, ("api.example.test", "[::1]", "127.0.0.1")):
+        one["match"]["hosts"] = [host]
+        one["response_headers"] = {"set": {"X-Route": one["name"]}}
+    yield make(routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % server.port]}}, workers=1), server
+    server.stop()
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=repr)
+@pytest.mark.parametrize("form", ["origin", "absolute"])
+def test_a_host_is_what_it_names_in_whatever_form(hosted, host, form):
+    """The authority of an absolute target is the host whatever `Host` says (RFC 9112 3.2.2); a port is no part of the name."""
+    gateway, server = hosted
+    before = len(server.requests)
+    with gateway.wire() as client:
+        if form == "origin":
+            client.send("GET /x HTTP/1.1\r\nHost: %s\r\n\r\n" % host)
+        else:
+            client.send("GET http://%s/x HTTP/1.1\r\nHost: %s\r\n\r\n" % (host, "127.0.0.1" if HOSTS[host] != "address" else "[::1]"))
+        answer = client.answer()
+    if HOSTS[host] in (None, 400):
+        assert answer.status == (HOSTS[host] or 404)
+        assert len(server.requests) == before
+    else:
+        assert (answer.status, answer["X-Route"]) == (200, HOSTS[host])
+        assert b"\r\nHost: %s\r\n" % host.encode() in server.requests[-1], "one host is judged and forwarded"
 
 
 MALFORMED = {

@@ -16,6 +16,8 @@ from test_http2_upstream_framing import frame, literal
 MOST = 32
 KIB = 1024
 LINK = "</" + "a" * 1000 + ".css>; rel=preload"
+# Four of them are as much as may be together, and each is one frame.
+LARGE = b"</" + b"a" * 15_900 + b".css>"
 # To the upstream they mean: without end.
 ENDLESS = 0
 
@@ -25,7 +27,7 @@ def first(connection, number):
     while True:
         head = connection.request()
         status = b"100 Continue" if b"/continue" in head else b"103 Early Hints"
-        hint = b"HTTP/1.1 %s\r\nLink: %s\r\n\r\n" % (status, LINK.encode())
+        hint = b"HTTP/1.1 %s\r\nLink: %s\r\n\r\n" % (status, LARGE if b"/large" in head else LINK.encode())
         count = int(re.search(rb"n=(\d+)", head)[1])
         while count == ENDLESS:
             connection.send(hint * 100)
@@ -37,7 +39,7 @@ def second(stream):
     """The same over HTTP/2; by hand, because the package would count the table's bytes and the answers."""
     stream.body()
     status = "100" if "/continue" in stream.path else "103"
-    value = LINK[:100]
+    value = LARGE.decode() if "/large" in stream.path else LINK[:100]
     hint = frame(1, 4, stream.number, literal([(":status", status), ("link", value)]))
     count = int(re.search(r"n=(\d+)", stream.path)[1])
     while count == ENDLESS:
@@ -85,6 +87,34 @@ def test_too_many_are_no_answer_and_end_the_connection(over, client, upstream, p
     assert why == 'sallyport; error=http_protocol_error; details="too many interim answers"'
     after = ask(over, client, "/%s/x?n=1" % upstream)
     assert after[1] == 200 and after[3] != before
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+@pytest.mark.parametrize("upstream", ["h1", "h2"])
+@pytest.mark.parametrize("count,status", [(4, 200), (5, 502)])
+def test_large_ones_are_counted_by_their_bytes(over, client, upstream, count, status):
+    came, seen, _, _ = ask(over, client, "/%s/large?n=%d" % (upstream, count))
+    assert seen == status and came <= 4
+
+
+@pytest.mark.parametrize("client", ["h1", "h2"])
+@pytest.mark.parametrize("upstream", ["h1", "h2"])
+def test_a_hundred_clients_that_do_not_read_large_ones_cost_little(over, client, upstream):
+    pids = over.workers()
+    before = binary.memory(pids)
+    opened = []
+    try:
+        for _ in range(100 if client == "h1" else 10):
+            one = Frames(over.port) if client == "h2" else over.wire()
+            opened.append(one)
+            for _ in range(10 if client == "h2" else 1):
+                one.request("GET", "/%s/large?n=4" % upstream)
+        time.sleep(0.5)
+        most = binary.memory(pids)
+    finally:
+        for one in opened:
+            one.close()
+    assert most - before < 24 * KIB, "%d KiB" % (most - before)
 
 
 @pytest.mark.parametrize("client", ["h1", "h2"])

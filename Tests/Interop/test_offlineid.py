@@ -136,6 +136,20 @@ def test_an_iphone_registers_and_signs_in(one, backend, make_app, iphone):
     row("OFF-119 counter stays", client.verify(client.ios(iphone, counter=1)), 403, refused("attestation_failed", "counter_not_increasing"))
 
 
+@pytest.mark.parametrize("spell", [lambda text: text, lambda text: text.rstrip("="), lambda text: text.replace("+", "-").replace("/", "_"),
+                                   lambda text: text.replace("+", "-").replace("/", "_").rstrip("=")], ids=["standard", "unpadded", "url", "url unpadded"])
+def test_a_key_id_counts_in_either_alphabet(make_app, authorities, spell):
+    """A key is its 32 bytes, whatever text an app makes of them; SDKs differ (B39)."""
+    client, phone = make_app(), devices.IPhone(authorities)
+    while not {"+", "/"} <= set(phone.key_id):
+        phone.fresh_key()
+    assert client.register(phone).status == 200
+    phone.key_id = spell(phone.key_id)
+    assert client.verify(client.ios(phone)).status == 200
+    phone.key_id = phone.key_id[:-2] + ("AA" if phone.key_id[-2:] != "AA" else "BB")
+    assert client.verify(client.ios(phone)).status == 403
+
+
 def test_the_very_bytes_reach_the_upstream(backend, make_app, iphone):
     client = make_app()
     client.register(iphone)
@@ -442,13 +456,23 @@ def test_a_long_answer_is_spliced_beside_others_in_order(one, backend, make_app,
     note("long splice", (200, True, 404), (first.status, first.body == body.replace(b'"z":1', b'"z":1' + verdict), second.status))
 
 
-@pytest.mark.parametrize("fields, body", [
-    (JSON, b"not json"), (JSON, b'{"message":"OK"}'), (JSON, b'{"data":{},"data":{}}'), ({"Content-Type": "text/plain"}, b'{"data":{}}'),
-    (JSON | {"Content-Encoding": "gzip"}, b'{"data":{}}'), (JSON, b'{"data":{"x":"' + b"a" * (1 << 20) + b'"}}'), (JSON, b""),
+def sized(size):
+    """`{"data":{"x":"aa…"}}` of so many bytes."""
+    return b'{"data":{"x":"' + b"a" * (size - 17) + b'"}}'
+
+
+@pytest.mark.parametrize("fields, body, reason", [
+    (JSON, b"not json", "not_json"), (JSON, b"", "not_json"), (JSON, b'\xef\xbb\xbf{"data":{}}', "not_json"), (JSON, b'{"data":{}} {}', "not_json"),
+    (JSON, b'{"message":"OK"}', "no_data"), (JSON, b'{"data":null}', "data_not_an_object"), (JSON, b'{"data":[{}]}', "data_not_an_object"),
+    (JSON, b'{"data":{},"data":{}}', "repeated_name"), (JSON, b'{"data":{"token":"a"},"d\\u0061ta":{"token":"b"}}', "repeated_name"),
+    (JSON, b'{"data":{"token":"a","tok\\u0065n":"b"}}', "repeated_name"),
+    ({"Content-Type": "text/plain"}, b'{"data":{}}', "not_json"), (JSON | {"Content-Encoding": "gzip"}, b'{"data":{}}', "not_json"),
+    (JSON, sized((1 << 20) + 1), "too_long"),
 ])
-def test_what_cannot_be_spliced_passes_untouched(one, backend, make_app, android, fields, body):
+def test_what_cannot_be_spliced_passes_untouched(one, backend, make_app, android, fields, body, reason):
     client = make_app()
     before = one.metrics().get('sallyport_sign_in_answers_total{result="untouched"}', 0)
+    logged = len(one.output())
     backend.raw = (200, fields, body)
     try:
         answer = client.verify(client.android(android))
@@ -456,6 +480,18 @@ def test_what_cannot_be_spliced_passes_untouched(one, backend, make_app, android
         backend.raw = None
     note("splice untouched", (200, True), (answer.status, answer.body == body))
     note("splice counted", 1.0, one.metrics()['sallyport_sign_in_answers_total{result="untouched"}'] - before)
+    said = [line for line in one.output()[logged:].splitlines() if "passed untouched" in line]
+    note("splice logged", [True], ['"%s"' % reason in line or "reason=%s" % reason in line for line in said])
+
+
+def test_an_answer_of_a_mebibyte_is_spliced(one, backend, make_app, android):
+    client, body = make_app(), sized(1 << 20)
+    backend.raw = (200, JSON, body)
+    try:
+        answer = client.verify(client.android(android))
+    finally:
+        backend.raw = None
+    note("splice at the limit", (200, len(body) + 56), (answer.status, len(answer.body)))
 
 
 # -- caps ------------------------------------------------------------------------------------------------------------

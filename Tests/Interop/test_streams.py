@@ -258,13 +258,17 @@ def test_an_event_stream_ends_with_its_token_and_a_download_is_finished(served, 
     assert ending(download, 8)[1]
 
 
+SWITCH = (b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+          b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")
+
+
 def test_the_close_frame_stands_between_two_frames(make):
     """An upstream that is in the middle of a long frame: the client gets all of it, then the close."""
     go_on = threading.Event()
 
     def script(connection, _):
         connection.head()
-        connection.send(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        connection.send(SWITCH)
         connection.send(b"\x82\x7e" + struct.pack(">H", 1000) + b"a" * 400)
         go_on.wait(5)
         # The rest of the frame and a next one, in one piece.

@@ -19,7 +19,7 @@ from test_trust import account, eventually
 IOS, ANDROID = ("com.example.fieldapp", "ABCDE12345"), ("com.example.fieldapp", "11" * 32)
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 ACCESS = {"organizations": ["acme"], "credentials": ["run_token"]}
-INVALID = {"error": {"code": "invalid_key", "message": "The key is unknown or revoked."}}
+INVALID = {"error": {"code": "invalid_key", "message": "The key is unknown or revoked. To make one: sallyport keys create --name <name> --kind sdk"}}
 
 
 class Client:

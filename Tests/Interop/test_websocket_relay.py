@@ -180,6 +180,216 @@ def test_a_side_that_ends_and_a_side_that_is_silent_end_with_idle(scripted):
         assert 1.5 < time.monotonic() - began < 4
 
 
+# -- a switch of protocols that was not asked for, or not answered --------------------------------------------------------
+
+HANDSHAKE_FIELDS = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+ACCEPT = b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+SMUGGLED = b"GET /v1/secret HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def answering(*lines):
+    """An upstream that gives this head and goes on reading; `heard` is what came after the handshake."""
+    heard = []
+
+    def script(connection, _):
+        connection.head()
+        connection.send(b"HTTP/1.1 " + b"".join(lines) + b"\r\n")
+        try:
+            while True:
+                connection.more()
+        finally:
+            heard.append(connection.buffer)
+
+    return script, heard
+
+
+@pytest.mark.parametrize("fields", [
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\n",
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: \r\n",
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOO=\r\n",
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: S3PPLMBITXAQ9KYGZZHZRBK+XOO=\r\n",
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\n" + ACCEPT + ACCEPT,
+    b"Connection: Upgrade\r\n" + ACCEPT,
+    b"Upgrade: websocket\r\n" + ACCEPT,
+    b"Connection: Upgrade\r\nUpgrade: h2c\r\n" + ACCEPT,
+    b"Connection: Upgrade\r\nUpgrade: websocket, h2c\r\n" + ACCEPT,
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nUpgrade: h2c\r\n" + ACCEPT,
+    b"Connection: keep-alive\r\nUpgrade: websocket\r\n" + ACCEPT,
+], ids=lambda fields: fields.decode().replace("\r\n", "|")[12:60])
+def test_a_101_that_does_not_answer_the_handshake_is_no_tunnel(scripted, fields):
+    """RFC 6455 4.1: an upstream that did not read the handshake may take frames for requests."""
+    script, heard = answering(b"101 Switching Protocols\r\n" + fields)
+    gateway = scripted(script)
+    with gateway.wire() as client:
+        client.send(HANDSHAKE + SMUGGLED)
+        answer = client.answer()
+        assert answer.status == 502 and answer["Proxy-Status"] == "sallyport; error=http_upgrade_failed"
+        assert answer.json()["error"]["code"] == "upstream_invalid"
+    wait(lambda: heard)
+    assert heard == [b""]
+    assert gateway.access()[0]["reason"] == "upgrade_failed"
+
+
+@pytest.mark.parametrize("fields", [
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\n" + ACCEPT,
+    b"connection: keep-alive, upgrade\r\nupgrade: WebSocket\r\nSEC-WEBSOCKET-ACCEPT:s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nContent-Length: 0\r\n",
+])
+def test_a_101_that_answers_it_is_one(scripted, fields):
+    script, heard = answering(b"101 Switching Protocols\r\n" + fields)
+    gateway = scripted(script)
+    with gateway.wire() as client:
+        client.send(HANDSHAKE + b"frames")
+        assert client.head().status == 101
+    wait(lambda: heard)
+    assert heard == [b"frames"]
+
+
+@pytest.mark.parametrize("status", ["426 Upgrade Required", "400 Bad Request", "200 OK", "204 No Content", "304 Not Modified"])
+def test_what_follows_a_handshake_that_is_declined_is_a_request_like_any(make, status):
+    """The trick: an upstream that says no goes on reading HTTP, and a proxy that relays blindly has opened a tunnel to it."""
+    def script(connection, _):
+        while True:
+            connection.head()
+            connection.send(b"HTTP/1.1 %s\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0\r\n\r\n" % status.encode())
+
+    server = peers.Scripted(script)
+    gateway = make([route("ws", "/ws", "all", access="open"), route("api", "/v1/", "all")], {"all": {"endpoints": [url(server)]}}, workers=1)
+    with gateway.wire() as client:
+        client.send(HANDSHAKE + SMUGGLED + HANDSHAKE)
+        first, second, third = client.answer(), client.answer(), client.answer()
+    assert (first.status, third.status) == (int(status[:3]),) * 2
+    assert second.status == 401 and second.json()["error"] == "invalid_app"
+    assert [request.split(b" ")[1] for request in server.requests] == [b"/ws", b"/ws"]
+    server.stop()
+
+
+@pytest.mark.parametrize("change", [
+    {"Sec-WebSocket-Version": None}, {"Sec-WebSocket-Version": "8"}, {"Sec-WebSocket-Version": "13, 8"}, {"Sec-WebSocket-Version": "0013"},
+    {"Sec-WebSocket-Key": None}, {"Sec-WebSocket-Key": ""}, {"Sec-WebSocket-Key": "c2hvcnQ="}, {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ"},
+    {"Upgrade": "websocket, h2c"}, {"Upgrade": "h2c"}, {"Content-Length": "5"}, {"Transfer-Encoding": "chunked"},
+], ids=str)
+def test_half_a_handshake_never_arrives(scripted, change):
+    script, heard = answering(b"426 Upgrade Required\r\nContent-Length: 0\r\n")
+    gateway = scripted(script)
+    fields = {name: value for name, value in {**HANDSHAKE_FIELDS, **change}.items() if value is not None}
+    with gateway.wire() as client:
+        client.request("GET", "/ws", fields)
+        if {"Content-Length", "Transfer-Encoding"} & set(change):
+            client.send(b"0\r\n\r\n")
+        answer = client.answer()
+        assert answer.status == 400 and answer.json()["data"]["reason"] == "upgrade_not_supported"
+        assert answer["Sec-WebSocket-Version"] == "13", "RFC 6455 4.4"
+    assert heard == []
+
+
+@pytest.mark.parametrize("fields", [
+    {}, {"Connection": "close, Upgrade"}, {"Connection": "keep-alive, Upgrade"}, {"connection": "upgrade", "Connection": None, "upgrade": "WebSocket", "Upgrade": None},
+], ids=str)
+def test_a_handshake_in_every_spelling_is_relayed(over, fields):
+    fields = {name: value for name, value in {**HANDSHAKE_FIELDS, **fields}.items() if value is not None}
+    with over.wire() as client:
+        client.request("GET", "/echo", fields)
+        assert client.head().status == 101
+        client.send(b"\x81\x82\0\0\0\0hi")
+        assert client.exactly(4) == b"\x81\x02hi"
+
+
+@pytest.mark.parametrize("protocols", [{"Connection": "keep-alive"}, {"Connection": None}])
+def test_an_upgrade_without_connection_is_none(scripted, protocols):
+    """RFC 9110 7.8: it was meant for somebody before us."""
+    script, heard = answering(b"200 OK\r\nContent-Length: 0\r\n")
+    gateway = scripted(script)
+    fields = {name: value for name, value in {**HANDSHAKE_FIELDS, **protocols}.items() if value is not None}
+    with gateway.wire() as client:
+        assert client.exchange("GET", "/ws", fields).status == 200
+    with gateway.wire() as client:
+        client.request("HEAD", "/ws", HANDSHAKE_FIELDS)
+        assert client.answer(head_only=True).status == 400, "only GET may ask for a switch (RFC 6455 4.1)"
+
+
+# -- the end of a drain -------------------------------------------------------------------------------------------------
+
+GOING_AWAY = b"\x88\x0c\x03\xe9going_away"
+
+
+@pytest.fixture
+def draining(make):
+    """draining(script): a gateway that gives what is under way half a second."""
+    made = []
+
+    def draining(script, **more):
+        server = peers.Scripted(script)
+        made.append(server)
+        return make([route("all", "/", "all", access="open")], {"all": {"endpoints": [url(server)]}}, workers=1, timeouts={"drain": "500ms"}, **more)
+
+    yield draining
+    for server in made:
+        server.stop()
+
+
+def test_a_socket_is_told_that_the_gateway_goes_away(make, echo):
+    gateway = make([route("all", "/", "all", access="open")], {"all": {"endpoints": [url(echo)]}}, workers=1, timeouts={"drain": "500ms"})
+    with websockets.sync.client.connect("ws://localhost:%d/echo" % gateway.clear_port, compression=None) as client:
+        client.send("x")
+        assert client.recv(timeout=5) == "x"
+        gateway.process.terminate()
+        client.send("still here")
+        assert client.recv(timeout=5) == "still here"
+        with pytest.raises(websockets.exceptions.ConnectionClosed) as closed:
+            client.recv(timeout=5)
+        assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1001, "going_away")
+    assert gateway.process.wait(10) == 0
+    line = next(line for line in gateway.access() if line["status"] == 101)
+    assert line["reason"] == "going_away"
+
+
+@pytest.mark.parametrize("sent,told", [
+    (b"", True), (b"\x81\x02ab", True), (b"\x01\x02ab", True), (b"\x81", False), (b"\x81\x05ab", False), (b"\x82\x7e\x10", False), (b"\x88\x02\x03\xe8", False),
+], ids=["nothing", "a frame", "a fragment", "half a head", "half a frame", "half a length", "a close"])
+def test_no_frame_is_torn_by_the_end(draining, sent, told):
+    def script(connection, _):
+        connection.head()
+        connection.send(SWITCH + sent)
+        try:
+            while True:
+                connection.more()
+        except EOFError:
+            pass
+
+    gateway = draining(script)
+    with gateway.wire() as client:
+        client.send(HANDSHAKE)
+        client.until(b"\r\n\r\n" + sent)
+        gateway.process.terminate()
+        while client.fill():
+            pass
+        assert client.buffer == (GOING_AWAY if told else b"")
+    assert gateway.process.wait(10) == 0
+
+
+def test_an_answer_under_way_is_cut_and_has_its_line(draining):
+    def script(connection, _):
+        connection.head()
+        connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n")
+        time.sleep(5)
+
+    gateway = draining(script)
+    with gateway.wire() as one, gateway.wire(tls=True) as two:
+        for client in (one, two):
+            client.request("GET", "/x")
+            client.until(b"ab\r\n")
+        gateway.process.terminate()
+        for client in (one, two):
+            try:
+                while client.fill():
+                    pass
+            except OSError:
+                pass
+            assert not client.buffer.endswith(b"0\r\n\r\n"), "it must not look whole"
+    assert gateway.process.wait(10) == 0
+    assert [(line["status"], line["reason"]) for line in gateway.access()] == [(200, "going_away")] * 2
+
+
 def test_a_thousand_open_sockets(over, echo):
     async def main():
         sockets = []

@@ -59,11 +59,11 @@ package enum AppNaming: Sendable, Equatable {
             )
         }
         switch dialect {
-        case .offlineid: return .unknownApp(in: dialect)
+        case .offlineid: return .appNotNamed
         case .appengine:
             return Refusal(.appCredentialsRequired, missing: .credential, reason: "missing_authorization")
         case .vouch:
-            return Refusal(.appCredentialsRequired, missing: .credential, nextSteps: [NextSteps.serverKey])
+            return Refusal(.appCredentialsRequired, missing: .credential)
         }
     }
 }

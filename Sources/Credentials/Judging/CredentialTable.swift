@@ -36,7 +36,14 @@ package enum CredentialTable {
         if dialect == .appengine, presented.has(.organization),
             !presented.organization.equals(app.organization.rawValue)
         {
-            return .refused(Refusal(.appCredentialsRequired, missing: .credential, reason: "organization_mismatch"))
+            return .refused(
+                Refusal(
+                    .appCredentialsRequired,
+                    missing: .credential,
+                    reason: "organization_mismatch",
+                    nextSteps: [NextSteps.sameOrganization]
+                )
+            )
         }
         return credential(
             presented,
@@ -148,7 +155,7 @@ package enum CredentialTable {
         }
         var steps = steps(presented, rules: standing.rules, dialect: standing.dialect)
         if keyFault == .malformed { steps.insert(NextSteps.mistypedKey, at: 0) }
-        if hasToken, steps.first != NextSteps.signInAgain { steps.insert(NextSteps.signInAgain, at: 0) }
+        if hasToken { steps.insert(standing.dialect == .vouch ? NextSteps.attestAgain : NextSteps.signInAgain, at: 0) }
         return Refusal(
             .appCredentialsRequired,
             missing: .credential,
@@ -171,7 +178,8 @@ package enum CredentialTable {
             )
         }
         if rules.credentials.contains(.apiKey) { steps.append(NextSteps.serverKey) }
-        if steps.isEmpty { steps.append(NextSteps.signInAgain) }
+        // A caller that shows a token is told to renew it.
+        if steps.isEmpty, !presented.has(.authorization) { steps.append(NextSteps.present(in: dialect)) }
         return steps
     }
 

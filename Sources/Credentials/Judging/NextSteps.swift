@@ -8,6 +8,8 @@ package enum NextSteps {
     static let mistypedKey = "The API key is mistyped: its checksum does not match."
     static let opaqueOrigin = "An opaque origin cannot be listed; serve the page over http or https."
     static let signInAgain = "Sign in again."
+    static let attestAgain = "Attest again."
+    static let nameApp = "Send its App ID as X-App-Id, or one of its API keys as X-Api-Key."
 
     /// The command that lists this origin, or why none does; only the normal form is ever printed, which is safe to paste.
     static func allow(_ origin: Span<UInt8>, dialect: Dialect) -> String {
@@ -32,6 +34,8 @@ package enum NextSteps {
     /// Names no organization: who asks may know no more than the app's name.
     static let organization = "Name the app's organization in access.organizations of the route."
 
+    static let sameOrganization = "Send the orgid of the organization that the app belongs to."
+
     static let registerNative = [
         "sallyport native add ios --bundle-id <bundle id> --team-id <team id>",
         "sallyport native add android --package <package> --sha256 <certificate SHA-256>",
@@ -54,6 +58,13 @@ extension Refusal {
         // E.1: no credential that the route takes. That there is no such app is told at the sign-in only (C.1).
         case .appengine: Refusal(.appCredentialsRequired, missing: .credential)
         }
+    }
+
+    /// The request says of no app that it speaks for it.
+    static var appNotNamed: Refusal {
+        var refusal = Refusal(.invalidApp, nextSteps: [NextSteps.listApps, NextSteps.nameApp])
+        refusal.sentence = "This request names no application."
+        return refusal
     }
 
     /// The app is disabled or revoked.

@@ -64,7 +64,7 @@ extension Refusal {
     /// The bearer token is no good; nothing but expiry is told apart outside: why a token fails is for the log.
     package static func token(_ fault: TokenFault, in dialect: Dialect, appID: AppID? = nil) -> Refusal {
         guard dialect != .vouch else {
-            return Refusal(.invalidRunToken, appID: appID, nextSteps: ["Attest again."])
+            return Refusal(.invalidRunToken, appID: appID, nextSteps: [NextSteps.attestAgain])
         }
         return Refusal(
             .appTokenInvalid,
@@ -77,9 +77,8 @@ extension Refusal {
     /// The bearer token names no app, and nothing else does.
     package static func unnamedApp(in dialect: Dialect) -> Refusal {
         switch dialect {
-        case .offlineid: unknownApp(in: dialect)
-        case .appengine, .vouch:
-            Refusal(.appCredentialsRequired, missing: .credential, nextSteps: [NextSteps.signInAgain])
+        case .offlineid: appNotNamed
+        case .appengine, .vouch: Refusal(.appCredentialsRequired, missing: .credential)
         }
     }
 }

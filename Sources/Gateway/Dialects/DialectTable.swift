@@ -7,6 +7,8 @@ package import Credentials
 package enum DialectTable {
     /// Renders in the route's dialect, or as the caller asked: trailers for gRPC, RFC 9457 where `Accept` names it.
     package static func render(_ refusal: Refusal, dialect: Dialect, request: RefusalRequest) -> RenderedRefusal {
+        var refusal = refusal
+        if refusal.nextSteps.isEmpty { refusal.nextSteps = NextSteps.usual(for: refusal, in: dialect) }
         let words = words(for: refusal, dialect: dialect)
         if request.isGRPC { return GRPCAnswer.render(refusal, words, request) }
         let body =

@@ -3,6 +3,7 @@
 
 import Credentials
 import Encodings
+import HTTP
 
 /// The answer shapes of dialect A (dialects.md A.0).
 enum OfflineAnswers {
@@ -33,6 +34,29 @@ enum OfflineAnswers {
         json.member("docs", "\(request.documentation)#\(words.code)")
         if let reason = words.reason(of: refusal) { json.member("reason", reason) }
         for detail in refusal.details { json.member(detail.name, detail.value) }
+        json.endObject()
+        json.endObject()
+        return json.bytes
+    }
+
+    /// What is no request at all has no route and so no dialect: it is told in this one, with a status of its own.
+    static func body(_ violation: HTTPViolation, documentation: String) -> [UInt8] {
+        let sentence = "The request is not well-formed HTTP."
+        var json = JSONWriter(capacity: 512)
+        json.beginObject()
+        json.member("message", sentence)
+        json.name("error")
+        json.beginObject()
+        json.member("code", RefusalCode.badRequest.rawValue)
+        json.member("message", sentence)
+        json.endObject()
+        json.name("data")
+        json.beginObject()
+        write("app_id", nil, to: &json)
+        write("missing", nil, to: &json)
+        json.member("next_steps", [violation.mending])
+        json.member("docs", "\(documentation)#\(RefusalCode.badRequest.rawValue)")
+        json.member("reason", violation.rawValue)
         json.endObject()
         json.endObject()
         return json.bytes

@@ -18,6 +18,13 @@ struct RefusalWords: Equatable {
         self.sentence = sentence
     }
 
+    /// The words with what mends the refusal behind the sentence, for shapes that have no place of their own for it.
+    func mended(by refusal: Refusal) -> RefusalWords {
+        guard let step = refusal.nextSteps.first else { return self }
+        let isCommand = step.hasPrefix("sallyport ")
+        return RefusalWords(code: code, sentence: isCommand ? "\(sentence) To mend it: \(step)" : "\(sentence) \(step)")
+    }
+
     /// The reason where it says more than code and `missing` do.
     func reason(of refusal: Refusal) -> String? {
         refusal.reason == "missing_authorization" || refusal.reason == "expired" ? nil : refusal.reason

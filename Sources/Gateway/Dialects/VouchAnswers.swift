@@ -6,9 +6,10 @@ import Encodings
 
 /// The answer shape of dialect B's transport errors (requirements 13.2).
 enum VouchAnswers {
+    /// The shape has no place for next steps, so the message tells the first one.
     static func words(for refusal: Refusal) -> RefusalWords {
-        guard refusal.code == .appCredentialsRequired else { return RefusalWords(neutral: refusal) }
-        return RefusalWords(code: "run_token_required", sentence: "This request needs a run token.")
+        guard refusal.code == .appCredentialsRequired else { return RefusalWords(neutral: refusal).mended(by: refusal) }
+        return RefusalWords(code: "run_token_required", sentence: "This request needs a run token.").mended(by: refusal)
     }
 
     static func body(_ words: RefusalWords) -> [UInt8] {

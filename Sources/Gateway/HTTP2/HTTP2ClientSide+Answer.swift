@@ -25,11 +25,12 @@ extension HTTP2ClientSide {
 
     func sendInterim(_ exchange: Exchange) {
         guard let stream, let connection else { return }
+        exchange.dropAnswerFields()
         connection.session.respondInterim(
             stream,
             status: exchange.response.status,
             fields: exchange.response.fields,
-            skipping: exchange.response.fieldsNotRelayed
+            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields)
         )
         connection.outputAppended()
     }

@@ -114,6 +114,7 @@ final class HTTP2ClientSide: ClientSide {
         guard wantsBody, !bodyIsTold, let exchange, stream.isInboundEnded, stream.inbound.isEmpty else { return }
         bodyIsTold = true
         readLimit = .distantFuture
+        for name in exchange.facts.route?.removedRequestFields ?? [] { stream.trailers.drop(named: name.span) }
         exchange.requestBodyEnded(trailers: stream.trailers)
     }
 

@@ -101,6 +101,12 @@ extension HTTP2Downstream {
         outputAppended()
     }
 
+    /// The time to drain has passed.
+    func goAway() {
+        for side in sides { side.exchange?.goAway() }
+        outputAppended()
+    }
+
     /// The client has heard of the end, or a second has passed.
     func decideLast() {
         draining = .decided

@@ -186,7 +186,7 @@ package enum GatewayMetrics {
     )
     package static let streamsEnded = Metric.counter(
         "sallyport_streams_ended_total",
-        "WebSockets and other answers under way that ended with their credential, by reason (revoked, expired)."
+        "WebSockets and other answers under way that were ended, by reason (revoked, expired, going_away)."
     )
     package static let tokenChecks = Metric.counter(
         "sallyport_token_checks_total",

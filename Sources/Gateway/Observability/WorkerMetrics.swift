@@ -45,6 +45,7 @@ package final class WorkerMetrics {
     package let tokensDropped: Counter
     package let clockDifference: Gauge
     private let streamsRevoked: Counter
+    private let streamsDrained: Counter
     private let streamsExpired: Counter
 
     private var parseErrors: [Int: Counter] = [:]
@@ -87,6 +88,7 @@ package final class WorkerMetrics {
         self.tokensGood = slot.counter(GatewayMetrics.tokenChecks, "result=\"good\"")
         self.tokensBad = slot.counter(GatewayMetrics.tokenChecks, "result=\"bad\"")
         self.tokensDropped = slot.counter(GatewayMetrics.tokenChecks, "result=\"dropped\"")
+        self.streamsDrained = slot.counter(GatewayMetrics.streamsEnded, "reason=\"going_away\"")
         self.streamsRevoked = slot.counter(GatewayMetrics.streamsEnded, "reason=\"revoked\"")
         self.streamsExpired = slot.counter(GatewayMetrics.streamsEnded, "reason=\"expired\"")
         self.clockDifference = slot.gauge(GatewayMetrics.clockDifference)
@@ -113,11 +115,12 @@ package final class WorkerMetrics {
         parseErrors[status]?.increment()
     }
 
-    /// Counts an answer that was broken off with its credential.
+    /// Counts an answer that was broken off.
     func count(_ ending: StreamEnding) {
         switch ending {
         case .revoked: streamsRevoked.increment()
         case .expired: streamsExpired.increment()
+        case .goingAway: streamsDrained.increment()
         }
     }
 

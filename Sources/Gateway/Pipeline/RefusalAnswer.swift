@@ -34,12 +34,7 @@ enum RefusalAnswer {
                 HeaderField(name: "cache-control", value: "no-store"),
                 HeaderField(name: "sallyport-decision", value: exchange.facts.decision.text),
             ],
-            body: Array(
-                """
-                {"message":"The request is not well-formed HTTP.","error":"bad_request",\
-                "data":{"reason":"\(violation.rawValue)"}}
-                """.utf8
-            ),
+            body: OfflineAnswers.body(violation, documentation: exchange.worker.snapshot.settings.documentation),
             closesConnection: true
         )
     }

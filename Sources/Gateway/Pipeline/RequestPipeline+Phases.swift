@@ -20,23 +20,25 @@ extension RequestPipeline {
                 return refuseForClient(exchange)
             }
             exchange.facts.client = connection.peer
-            if connection.isTrustedProxy, exchange.request.fields.contains(.xForwardedFor) {
-                let client = exchange.request.client(behind: connection.peer, trusted: snapshot.trustedProxies)
-                exchange.facts.client = client
-                exchange.facts.clientText = client.description
+            if exchange.request.fields.contains(.xForwardedFor) {
+                if connection.isTrustedProxy {
+                    let client = exchange.request.client(behind: connection.peer, trusted: snapshot.trustedProxies)
+                    exchange.facts.client = client
+                    exchange.facts.clientText = client.description
+                } else {
+                    worker.proxyHint.noticed(connection, log: worker.environment.log)
+                }
             }
         }
         guard exchange.request.upgrade != .unsupported else {
-            return refuse(exchange, Refusal(.badRequest, reason: "upgrade_not_supported"))
+            return refuseUpgrade(exchange)
         }
         if exchange.facts.connection?.endpoints?.answersChecks == true, exchange.request.asksForCheck {
             if let step = takeDescribed(exchange) { return step }
         } else if matchLocally(exchange) {
             return .proceed
         }
-        guard let route = snapshot.route(of: exchange) else {
-            return refuse(exchange, Refusal(.routeNotFound))
-        }
+        guard let route = snapshot.route(of: exchange) else { return refuseUnrouted(exchange) }
         exchange.facts.route = route
         exchange.facts.timeouts = route.settings.timeouts
         exchange.facts.deadline = route.deadline(from: worker.loop.now)
@@ -53,6 +55,16 @@ extension RequestPipeline {
     private func refuseForMemory(_ exchange: Exchange) -> Step {
         worker.defences.note(.memoryRequest, client: exchange.facts.connection?.peerText ?? "")
         return refuse(exchange, Refusal(.stateUnavailable, reason: "memory_short", retryAfter: 1))
+    }
+
+    /// RFC 6455 4.4: who asks for another version is told ours.
+    private func refuseUpgrade(_ exchange: Exchange) -> Step {
+        let steps = ["Send a whole WebSocket handshake of version 13 by GET, or leave Upgrade out."]
+        return refuse(
+            exchange,
+            Refusal(.badRequest, reason: "upgrade_not_supported", nextSteps: steps),
+            extra: [HeaderField(name: "sec-websocket-version", value: "13")]
+        )
     }
 
     /// What the route says of the request's form: its path, its size, its protocol.

@@ -82,7 +82,7 @@ final class RequestPipeline {
                 step = handOff(exchange)
                 next = .forward
             case .forward:
-                return exchange.facts.check == nil ? exchange.forward() : answerCheck(exchange)
+                return exchange.facts.check == nil ? sendOn(exchange) : answerCheck(exchange)
             }
             guard step == .proceed else { return }
             exchange.facts.phase = next
@@ -132,9 +132,14 @@ final class RequestPipeline {
         exchange.respond(RefusalAnswer.make(refusal, exchange, extra: []))
     }
 
-    /// Answers a request whose credential has ended before the upstream answered.
+    /// Answers a request that is ended before the upstream answered.
     func end(_ exchange: Exchange, _ ending: StreamEnding) {
-        let refusal = Refusal(.appTokenInvalid, reason: ending == .expired ? "expired" : nil)
+        let refusal =
+            switch ending {
+            case .revoked: Refusal(.appTokenInvalid)
+            case .expired: Refusal(.appTokenInvalid, reason: "expired")
+            case .goingAway: Refusal(.stateUnavailable, reason: ending.rawValue, retryAfter: 1)
+            }
         _ = refuse(exchange, refusal, logged: ending.rawValue)
     }
 

@@ -28,6 +28,9 @@ final class Route {
     let addedAnswerFields: [UInt8]
     /// What follows `Access-Control-Allow-Origin: <origin>` on answers for a listed origin.
     let corsFields: [UInt8]
+    /// `Vary` on every answer: what decided that it was given (RFC 9110 12.5.5); empty where nothing did.
+    let vary: [HeaderField]
+    let varyLine: [UInt8]
     let metrics: RouteMetrics
     /// The app that requests speak for when they name none.
     let app: String?
@@ -80,9 +83,10 @@ final class Route {
         let answer = settings.responseHeaders
         removedAnswerFields = (answer.removed + answer.replaced.map(\.name)).map { Array($0.utf8) }
         addedAnswerFields = Self.lines(answer.replaced)
-        corsFields = Self.lines(
-            (settings.cors?.answerFields(origin: "") ?? []).filter { $0.name != "access-control-allow-origin" }
-        )
+        corsFields = Self.lines(settings.cors?.fixedAnswerFields.filter { $0 != CORSPolicy.vary } ?? [])
+        let deciding = Self.decidingFields(settings).joined(separator: ", ")
+        vary = deciding.isEmpty ? [] : [HeaderField(name: "vary", value: deciding)]
+        varyLine = Self.lines(vary)
     }
 
     /// The sign-in endpoint that the request is for, if it is for one.
@@ -133,7 +137,7 @@ final class Route {
         {
             return false
         }
-        if methods.isEmpty { return true }
+        if methods.isEmpty { return !Self.isEcho(method) }
         for candidate in methods where candidate.count == method.count {
             var index = 0
             while index < method.count, candidate[index] == method[index] { index += 1 }
@@ -142,12 +146,39 @@ final class Route {
         return false
     }
 
+    /// Whether a method has a server send back what it got: with the credentials, our fields and the identity in it.
+    ///
+    /// No route takes them. Fetch forbids pages both, and `TRACK` is what some servers call TRACE.
+    nonisolated static func isEcho(_ method: Span<UInt8>) -> Bool {
+        guard method.count == 5, method[0] == UInt8(ascii: "T") else { return false }
+        for (index, byte) in "TRAC".utf8.enumerated() where method[index] != byte { return false }
+        return method[4] == UInt8(ascii: "E") || method[4] == UInt8(ascii: "K")
+    }
+
+    /// What `Allow` says for routes that name no methods.
+    nonisolated static let methodsTaken = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+
     /// The upstream's own CORS fields: the gateway decides who may read an answer (architecture §4).
     private nonisolated static let corsAnswerFields: KnownFieldSet = [
         .accessControlAllowOrigin, .accessControlAllowCredentials, .accessControlAllowMethods,
         .accessControlAllowHeaders, .accessControlAllowPrivateNetwork, .accessControlExposeHeaders,
         .accessControlMaxAge,
     ]
+
+    /// The fields of a request that the route judges by: a cache in front must not give one caller's answer to another.
+    private static func decidingFields(_ settings: RouteSettings) -> [String] {
+        guard case .restricted(let rules) = settings.access else { return settings.cors == nil ? [] : ["Origin"] }
+        var names = ["Origin"]
+        if rules.credentials.takesTokens { names.append("Authorization") }
+        if rules.credentials.contains(.apiKey) { names.append("X-Api-Key") }
+        if rules.person != .none { names.append("X-Client-Authorization") }
+        switch settings.dialect {
+        case .offlineid: names.append("X-App-Id")
+        case .appengine: names += ["orgid", "appId"]
+        case .vouch: names += ["X-Device-Id", "X-App-Version", "X-App-Platform"]
+        }
+        return names
+    }
 
     private static func lines(_ fields: [HeaderField]) -> [UInt8] {
         fields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }

@@ -39,6 +39,12 @@ struct BodyReader: ~Copyable {
         }
     }
 
+    /// Keeps trailer fields of these names from being forwarded: what a route sets or removes has no second way in.
+    func dropTrailers(named names: [[UInt8]]) {
+        guard mode == .chunked, let chunks else { return }
+        for name in names { chunks.decoder.dropTrailers(named: name.span) }
+    }
+
     /// Begins a body; `limits` are those of its chunks.
     mutating func begin(_ framing: MessageFraming, _ limits: @autoclosure () -> ParserLimits) {
         isComplete = !framing.hasBody

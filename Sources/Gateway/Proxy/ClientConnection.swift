@@ -9,6 +9,8 @@ protocol ClientConnection: AnyObject {
     var facts: ClientConnectionFacts { get }
     /// Ends now what is idle, and what is busy after the exchanges under way.
     func drain()
+    /// The time to drain has passed: what is under way is told and ended.
+    func goAway()
     /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool
     /// A new configuration is in force; what it says of the connection itself may ask for a new one.
@@ -17,6 +19,9 @@ protocol ClientConnection: AnyObject {
 
 extension ClientConnection {
     func closeIfIdle() -> Bool { false }
+
+    /// A handshake owes nobody a word.
+    func goAway() {}
 
     /// Heads are read by the limits of the connection's beginning until it ends; requests are judged by the new set.
     func configurationChanged() {}

@@ -4,27 +4,34 @@
 import Buffers
 import Credentials
 import HTTP
+import Transport
 
 extension Exchange {
     /// Fields of the upstream's answer that do not reach the client.
-    var withheldAnswerFields: KnownFieldSet { facts.route?.withheldAnswerFields ?? [] }
+    ///
+    /// Where windows of ours were counted the upstream's own budget is left out: a client reads one, and the smaller is not
+    /// the first. Where none were, it passes.
+    var withheldAnswerFields: KnownFieldSet {
+        guard let route = facts.route else { return [] }
+        guard facts.hasBudget, !route.budget.policyText.isEmpty else { return route.withheldAnswerFields }
+        return route.withheldAnswerFields.union([.rateLimit, .rateLimitPolicy])
+    }
 
     /// Marks the fields that the route removes or replaces.
     func dropAnswerFields() {
         guard let route = facts.route else { return }
-        for name in route.removedAnswerFields {
-            var start = 0
-            while let index = response.fields.firstIndex(named: name.span, from: start) {
-                response.fields.drop(at: index)
-                start = index + 1
-            }
-        }
+        for name in route.removedAnswerFields { response.fields.drop(named: name.span) }
     }
 
     /// Appends the fields we add to an upstream's answer: who may read it, what budget is left, the route's own.
     func appendAnswerFields(to buffer: inout ByteBuffer) {
         guard let route = facts.route else { return }
-        if !route.corsFields.isEmpty || facts.isOriginListed { appendCORSFields(route, to: &buffer) }
+        // RFC 9110 6.6.1: who forwards an answer without a date gives it one.
+        if !response.fields.contains(.date) {
+            HeadWriter.appendField("Date", worker.date.bytes(at: worker.loop.wallClockMilliseconds).span, to: &buffer)
+        }
+        if facts.isOriginListed { appendCORSFields(route, to: &buffer) }
+        if !route.varyLine.isEmpty { buffer.append(contentsOf: route.varyLine) }
         if facts.hasBudget { Self.append(budgetFields, to: &buffer) }
         if facts.signIn != nil { Self.append(verdictFields, to: &buffer) }
         if !route.addedAnswerFields.isEmpty { buffer.append(contentsOf: route.addedAnswerFields) }
@@ -47,9 +54,8 @@ extension Exchange {
         buffer.append("\r\n")
     }
 
-    /// A page on a listed origin may read the answer; any other answer only tells caches that it could differ.
+    /// A page on a listed origin may read the answer.
     private func appendCORSFields(_ route: Route, to buffer: inout ByteBuffer) {
-        guard facts.isOriginListed else { return buffer.append("Vary: Origin\r\n") }
         request.appendValue(of: .origin, as: "Access-Control-Allow-Origin", to: &buffer)
         buffer.append(contentsOf: route.corsFields)
     }

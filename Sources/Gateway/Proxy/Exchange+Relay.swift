@@ -38,7 +38,7 @@ extension Exchange {
         endStream(insists: false)
     }
 
-    /// The credential has ended, and so does the answer; a WebSocket is told why, between two frames of its upstream,
+    /// Ends the answer before its time; a WebSocket is told why, between two frames of its upstream,
     /// unless one of them goes on for too long.
     func endStream(insists: Bool) {
         guard let ending = facts.endingStream, let client else { return }
@@ -46,7 +46,7 @@ extension Exchange {
         case .relaying:
             guard facts.frames.isAtBoundary || insists else { return }
             if facts.frames.isAtBoundary, !facts.frames.hasClosed {
-                let frame = WebSocketFrames.close(code: Self.unauthorizedClose, reason: ending.rawValue)
+                let frame = WebSocketFrames.close(code: ending.closeCode, reason: ending.rawValue)
                 client.sendRelayed(frame.span)
             }
             upstream?.endRelay()
@@ -70,7 +70,4 @@ extension Exchange {
         worker.metrics.count(ending)
         finish()
     }
-
-    /// Private use (RFC 6455 7.4.2), made like 401: the credential is good no more.
-    private static let unauthorizedClose: UInt16 = 4401
 }

@@ -55,6 +55,7 @@ extension Exchange {
     func interimArrived() {
         if isContinueRepeated() { return }
         client?.sendInterim(self)
+        if client?.isCongested == true { upstream?.pauseReading() }
     }
 
     /// The final head is in `response`.

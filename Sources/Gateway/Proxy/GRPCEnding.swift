@@ -13,7 +13,7 @@ enum GRPCEnding {
         case .streamReset(.refusedStream): 14
         case .streamReset(.cancel): 1
         case .streamReset(.enhanceYourCalm): 8
-        case .streamReset, .invalidResponse: 13
+        case .streamReset, .invalidResponse, .upgradeFailed: 13
         case .nameNotResolved, .poolExhausted, .connectRefused, .connectFailed, .certificate, .closedEarly,
             .protocolRefused:
             14
@@ -25,9 +25,12 @@ enum GRPCEnding {
         trailers(status: status(of: failure), "upstream: \(failure.reason)")
     }
 
-    /// The trailers that end an answer whose credential has ended: UNAUTHENTICATED.
+    /// The trailers that end an answer before its time: UNAUTHENTICATED where the credential has ended, else UNAVAILABLE.
     static func trailers(for ending: StreamEnding) -> FieldTable {
-        trailers(status: 16, ending.rawValue)
+        switch ending {
+        case .revoked, .expired: trailers(status: 16, ending.rawValue)
+        case .goingAway: trailers(status: 14, ending.rawValue)
+        }
     }
 
     /// The trailers that end the answer to a call that broke a rule on its way.

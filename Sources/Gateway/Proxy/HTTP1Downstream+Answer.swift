@@ -16,7 +16,12 @@ extension HTTP1Downstream {
     func sendInterim(_ exchange: Exchange) {
         // RFC 9110 15.2: an HTTP/1.0 client gets no interim answers.
         guard exchange.request.version >= .http11 else { return }
-        HeadWriter.appendResponse(exchange.response, skipping: exchange.response.fieldsNotRelayed, to: &stream.outbound)
+        exchange.dropAnswerFields()
+        HeadWriter.appendResponse(
+            exchange.response,
+            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
+            to: &stream.outbound
+        )
         HeadWriter.endHead(&stream.outbound)
         stream.outboundAppended()
     }
@@ -66,6 +71,7 @@ extension HTTP1Downstream {
     }
 
     private func switchProtocols(_ exchange: Exchange) {
+        exchange.dropAnswerFields()
         HeadWriter.appendResponse(
             exchange.response,
             skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),

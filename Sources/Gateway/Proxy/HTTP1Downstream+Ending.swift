@@ -44,6 +44,9 @@ extension HTTP1Downstream {
         if state == .idle, stream.inbound.isEmpty { close() } else { closesAfterAnswer = true }
     }
 
+    /// The time to drain has passed.
+    func goAway() { exchange?.goAway() }
+
     /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool {
         guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0 else { return false }

@@ -160,6 +160,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
             stream.consume(step.consumed)
             if body.isComplete {
                 timer.cancel()
+                body.dropTrailers(named: exchange.facts.route?.removedRequestFields ?? [])
                 exchange.requestBodyEnded(trailers: body.trailers)
                 return true
             }

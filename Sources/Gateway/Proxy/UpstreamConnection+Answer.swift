@@ -57,14 +57,16 @@ extension UpstreamConnection {
         let status = exchange.response.status
         if status == 101 {
             guard exchange.request.upgrade == .webSocket else { throw .malformedStatus }
+            guard WebSocketHandshake.isAccepted(exchange.request, by: exchange.response) else {
+                return closed(.upgradeFailed)
+            }
             state = .relaying
             keepsAlive = false
             exchange.responseHeadArrived()
             return armForBody(exchange)
         }
         if status < 200 {
-            interims += 1
-            guard interims <= ResponseHead.mostInterims else { throw .tooManyInterims }
+            try interims.add(exchange.response)
             exchange.interimArrived()
             exchange.response.reset()
             return
@@ -98,6 +100,7 @@ extension UpstreamConnection {
         guard let exchange else { return close() }
         state = .idle
         timer.cancel()
+        body.dropTrailers(named: exchange.facts.route?.removedAnswerFields ?? [])
         exchange.responseEnded(keep: keepsAlive, trailers: body.trailers)
     }
 }

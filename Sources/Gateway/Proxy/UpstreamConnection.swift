@@ -38,7 +38,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     var answerBegan = false
     var keepsAlive = true
     /// The interim answers to the request under way.
-    var interims = 0
+    var interims = InterimTally()
     /// Whether the client is waited for, which has too much of the answer.
     private var isPaused = false
     private var timeout = UpstreamFailure.connectTimedOut
@@ -97,7 +97,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         state = .awaitingHead
         answerBegan = false
         keepsAlive = true
-        interims = 0
+        interims = InterimTally()
         isPaused = false
         UpstreamRequest.write(exchange, endpointAuthority: endpoint.authority, to: &stream.outbound)
         stream.outboundAppended()

@@ -20,6 +20,8 @@ enum UpstreamFailure: Sendable, Equatable {
     /// The upstream ended the one request, in HTTP/2.
     case streamReset(HTTP2ErrorCode)
     case invalidResponse(String)
+    /// A 101 that does not answer the handshake.
+    case upgradeFailed
     case firstByteTimedOut
     case idleTimedOut
     case totalTimedOut
@@ -36,6 +38,7 @@ enum UpstreamFailure: Sendable, Equatable {
         case .closedEarly, .streamReset: "connection_terminated"
         case .protocolRefused: "tls_protocol_error"
         case .invalidResponse: "http_protocol_error"
+        case .upgradeFailed: "http_upgrade_failed"
         case .firstByteTimedOut, .idleTimedOut, .totalTimedOut: "http_response_timeout"
         }
     }
@@ -62,6 +65,7 @@ enum UpstreamFailure: Sendable, Equatable {
         case .closedEarly: "closed_early"
         case .protocolRefused: "http2_not_spoken"
         case .streamReset: "stream_reset"
+        case .upgradeFailed: "upgrade_failed"
         case .firstByteTimedOut: "first_byte_timeout"
         case .idleTimedOut: "idle_timeout"
         case .totalTimedOut: "total_timeout"
@@ -71,7 +75,7 @@ enum UpstreamFailure: Sendable, Equatable {
     /// The refusal that the client gets.
     var refusal: RefusalCode {
         switch self {
-        case .invalidResponse: .upstreamInvalid
+        case .invalidResponse, .upgradeFailed: .upstreamInvalid
         case .poolExhausted: .stateUnavailable
         default: isTimeout ? .upstreamTimeout : .upstreamUnreachable
         }
@@ -94,7 +98,7 @@ enum UpstreamFailure: Sendable, Equatable {
         switch self {
         case .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: true
         case .nameNotResolved, .poolExhausted, .connectRefused, .connectFailed, .certificate, .closedEarly,
-            .protocolRefused, .streamReset, .invalidResponse:
+            .protocolRefused, .streamReset, .invalidResponse, .upgradeFailed:
             false
         }
     }

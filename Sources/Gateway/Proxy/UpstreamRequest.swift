@@ -24,7 +24,7 @@ enum UpstreamRequest {
 
     static func write(_ exchange: Exchange, endpointAuthority: [UInt8], to buffer: inout ByteBuffer) {
         guard let route = exchange.facts.route else { return }
-        for name in route.removedRequestFields { dropFields(named: name, of: &exchange.request.fields) }
+        for name in route.removedRequestFields { exchange.request.fields.drop(named: name.span) }
         exchange.request.appendStart(
             host: keepsHost(exchange, route) ? nil : endpointAuthority,
             path: exchange.facts.rewrittenPath,
@@ -44,7 +44,7 @@ enum UpstreamRequest {
         on session: HTTP2Session
     ) -> HTTP2Stream? {
         guard let route = exchange.facts.route else { return nil }
-        for name in route.removedRequestFields { dropFields(named: name, of: &exchange.request.fields) }
+        for name in route.removedRequestFields { exchange.request.fields.drop(named: name.span) }
         pool.scratch.removeAll()
         appendOurs(exchange, route, to: &pool.scratch)
         exchange.request.appendExpectation(isGathered: exchange.isGathering, to: &pool.scratch)
@@ -80,6 +80,7 @@ enum UpstreamRequest {
             exchange.request.appendOwnForwarding(exchange.facts.decision, to: &buffer)
         }
         appendJudgement(exchange, route, to: &buffer)
+        if exchange.request.fields.contains(.maxForwards) { ForwardCount(exchange.request).append(to: &buffer) }
         if !route.addedRequestFields.isEmpty { buffer.append(contentsOf: route.addedRequestFields) }
         exchange.appendSignInFields(route, to: &buffer)
     }
@@ -105,14 +106,6 @@ enum UpstreamRequest {
         }
         if let identity = exchange.facts.identity {
             HeadWriter.appendField("Sallyport-Identity", identity.span, to: &buffer)
-        }
-    }
-
-    private static func dropFields(named name: [UInt8], of fields: inout FieldTable) {
-        var start = 0
-        while let index = fields.firstIndex(named: name.span, from: start) {
-            fields.drop(at: index)
-            start = index + 1
         }
     }
 }

@@ -140,6 +140,7 @@ final class UpstreamStream: UpstreamSide {
         // Taken out, because the stream may be made new while the exchange still looks at them.
         var trailers = FieldTable()
         if stream.hasTrailers { swap(&trailers, &stream.trailers) }
+        for name in exchange.facts.route?.removedAnswerFields ?? [] { trailers.drop(named: name.span) }
         timer.cancel()
         exchange.responseEnded(keep: true, trailers: trailers)
     }

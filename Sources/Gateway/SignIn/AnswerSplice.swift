@@ -40,16 +40,20 @@ struct AnswerSplice: Sendable {
         let value: Range<Int>
     }
 
-    /// nil when `bytes` are no JSON object with one object `data`: such an answer passes untouched.
-    init?(_ bytes: [UInt8]) {
+    /// Reads an answer, or says why it passes untouched: it is no JSON object with one object `data`.
+    init(_ bytes: [UInt8]) throws(SpliceFault) {
         // Read strictly first: no name twice anywhere, so that what we find is what every reader finds.
-        guard
-            case .success(let value) = Result(catching: { () throws(JSONError) in
-                try JSONValue(parsing: bytes, limits: Self.limits)
-            }), value["data"]?.object != nil
-        else { return nil }
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: bytes, limits: Self.limits)
+        } catch {
+            throw SpliceFault(error)
+        }
+        guard let found = value["data"] else { throw .noData }
         let scan = Scan(bytes: bytes)
-        guard let data = scan.members(at: 0).first(where: { $0.name == "data" })?.value else { return nil }
+        guard found.object != nil, let data = scan.members(at: 0).first(where: { $0.name == "data" })?.value else {
+            throw .dataNotObject
+        }
         self.bytes = bytes
         self.data = data
         self.members = scan.members(at: data.lowerBound)
@@ -139,6 +143,25 @@ struct AnswerSplice: Sendable {
                 position += 1
             }
             return position
+        }
+    }
+}
+
+/// Why a sign-in's answer passes untouched; the raw value is the word of the log.
+enum SpliceFault: String, Error {
+    case notJSON = "not_json"
+    /// Readers take the first or the last of two members of one name: what was added to one might not be seen.
+    case repeatedName = "repeated_name"
+    case tooLong = "too_long"
+    case noData = "no_data"
+    case dataNotObject = "data_not_an_object"
+
+    init(_ error: JSONError) {
+        switch error.code {
+        case .duplicateName: self = .repeatedName
+        case .tooLong, .tooDeep, .tooManyValues: self = .tooLong
+        case .unexpectedEnd, .unexpectedByte, .illegalNumber, .illegalEscape, .illegalText, .trailingBytes:
+            self = .notJSON
         }
     }
 }

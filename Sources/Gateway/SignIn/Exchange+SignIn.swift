@@ -54,21 +54,28 @@ extension Exchange {
         let bytes = held.bytes
         let told = grant.isTold ? grant.verdict?.json : nil
         guard bytes.count > AnswerSplice.mostOnLoop else {
-            return heldWasRead(SplicedAnswer(bytes, attestation: told), bytes, attempt, grant)
+            return heldWasRead(SplicedAnswer.read(bytes, attestation: told), bytes, attempt, grant)
         }
         let generation = generation
         let pool = worker.proofs.pool
         Task { @Reactor in
-            let answer = await pool.run { SplicedAnswer(bytes, attestation: told) }
+            let answer = await pool.run { SplicedAnswer.read(bytes, attestation: told) }
             guard self.generation == generation, stage == .answering else { return }
             heldWasRead(answer, bytes, attempt, grant)
         }
     }
 
-    /// nil: the answer is none that can be spliced.
-    private func heldWasRead(_ read: SplicedAnswer?, _ bytes: [UInt8], _ attempt: SignInAttempt, _ grant: SignInGrant) {
-        guard let read else {
-            noteUntouched(attempt, "no_data")
+    private func heldWasRead(
+        _ result: Result<SplicedAnswer, SpliceFault>,
+        _ bytes: [UInt8],
+        _ attempt: SignInAttempt,
+        _ grant: SignInGrant
+    ) {
+        let read: SplicedAnswer
+        switch result {
+        case .success(let answer): read = answer
+        case .failure(let fault):
+            noteUntouched(attempt, fault.rawValue)
             releaseHeld(bytes)
             return endHeld()
         }
@@ -104,6 +111,7 @@ extension Exchange {
     func withheldRequestFields(_ route: Route) -> KnownFieldSet {
         var withheld = route.withheldFields
         if facts.signIn?.readsAnswer == true { withheld.insert(.acceptEncoding) }
+        if ForwardCount(request) != .uncounted { withheld.insert(.maxForwards) }
         // Outside a handshake it asks for nothing, and could carry a token that nobody judged.
         if request.upgrade != .webSocket { withheld.insert(.secWebSocketProtocol) }
         return withheld
@@ -141,10 +149,11 @@ extension Exchange {
     private var addedAnswerFields: [HeaderField] {
         guard let route = facts.route else { return [] }
         var fields = verdictFields
-        if let cors = route.settings.cors {
-            fields += facts.isOriginListed ? cors.answerFields(origin: request.text(of: .origin)) : [CORSPolicy.vary]
+        if facts.isOriginListed {
+            fields.append(HeaderField(name: "access-control-allow-origin", value: request.text(of: .origin)))
+            fields += route.settings.cors?.fixedAnswerFields.filter { $0 != CORSPolicy.vary } ?? []
         }
-        return fields + budgetFields + route.settings.responseHeaders.replaced
+        return fields + route.vary + budgetFields + route.settings.responseHeaders.replaced
     }
 
     /// The upstream's head with another body behind it.
@@ -186,11 +195,12 @@ private struct SplicedAnswer: Sendable {
     let splice: AnswerSplice
     let body: [UInt8]
 
-    /// nil when it is none that can be spliced; `attestation`: what its `data.attestation` is to be, if anything.
-    init?(_ bytes: [UInt8], attestation: [UInt8]?) {
-        guard let splice = AnswerSplice(bytes) else { return nil }
-        self.splice = splice
-        body = attestation.map { splice.setting(attestation: $0) } ?? bytes
+    /// Reads one; `attestation`: what its `data.attestation` is to be, if anything.
+    static func read(_ bytes: [UInt8], attestation: [UInt8]?) -> Result<SplicedAnswer, SpliceFault> {
+        Result { () throws(SpliceFault) in
+            let splice = try AnswerSplice(bytes)
+            return SplicedAnswer(splice: splice, body: attestation.map { splice.setting(attestation: $0) } ?? bytes)
+        }
     }
 }
 

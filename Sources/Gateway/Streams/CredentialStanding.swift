@@ -84,6 +84,12 @@ extension Exchange {
         stage == .relaying || response.isEventStream || request.isGRPC
     }
 
+    /// The gateway stops: what is still under way when its time has passed is told so and ended.
+    func goAway() {
+        if facts.endingStream == nil { facts.endingStream = .goingAway }
+        endStream(insists: true)
+    }
+
     private func loadStanding() {
         guard let record = facts.admission?.app.recordID.rawValue else { return }
         let state = worker.state
@@ -98,6 +104,17 @@ extension Exchange {
 enum StreamEnding: String {
     case revoked = "credential_revoked"
     case expired = "credential_expired"
+    /// The gateway stops, and the time that it gave has passed.
+    case goingAway = "going_away"
+
+    /// The status of the close frame that a WebSocket gets.
+    var closeCode: UInt16 {
+        switch self {
+        // Private use (RFC 6455 7.4.2), made like 401: the credential is good no more.
+        case .revoked, .expired: 4401
+        case .goingAway: 1001
+        }
+    }
 }
 
 extension ResponseHead {

@@ -33,6 +33,7 @@ package final class Worker {
     let defences: DefenceRecorder
     var admission = ConnectionAdmission()
     let memory: MemoryGuard
+    let proxyHint = UnlistedProxyHint()
     let http2 = HTTP2Recycling()
     private(set) lazy var http2Turn = HTTP2Turn(loop: loop)
 
@@ -171,21 +172,31 @@ package final class Worker {
         listeners.removeAll { $0.descriptor == descriptor }
     }
 
-    /// Stops accepting, lets exchanges end with `Connection: close`, and calls `done` at the latest after `deadline`.
+    /// Stops accepting and lets exchanges end with `Connection: close`; those that are under way at the `deadline` are told
+    /// so and ended, and `done` is called a moment later at the latest.
     package func drain(deadline: Duration, done: @escaping @Reactor () -> Void) {
         isDraining = true
         for listener in listeners { listener.close() }
         listeners = []
         for connection in connections.values { connection.drain() }
-        let check: @Reactor () -> Void = { [unowned self] in
-            if connections.isEmpty { done() } else { drainTimer.arm(after: .milliseconds(20)) }
-        }
         let end = loop.now.advanced(by: deadline)
+        var isTold = false
         drainTimer.onFire = { [unowned self] in
-            if loop.now >= end { done() } else { check() }
+            let now = loop.now
+            if connections.isEmpty || now >= end.advanced(by: Self.farewell) { return done() }
+            if now >= end, !isTold {
+                isTold = true
+                for connection in connections.values { connection.goAway() }
+            }
+            drainTimer.arm(
+                at: now >= end ? now.advanced(by: .milliseconds(20)) : min(end, now.advanced(by: .milliseconds(20)))
+            )
         }
         drainTimer.arm(after: .milliseconds(10))
     }
+
+    /// What is said at the end has this long to go out.
+    private static let farewell: Duration = .milliseconds(200)
 
     /// Takes a new configuration in place, or keeps the old one and says why; requests go on meanwhile.
     package func reload(_ configuration: Configuration) async throws(SnapshotProblem) {
@@ -212,6 +223,7 @@ package final class Worker {
         snapshot = new
         // They may have changed meanwhile.
         rotate(tickets)
+        proxyHint.forget()
         for connection in connections.values { connection.configurationChanged() }
         state.tokens.configure(configuration.tokens)
         handOff.configurationChanged()

@@ -37,6 +37,9 @@ package struct ChunkedDecoder: ~Copyable {
     /// The trailer fields, complete after `.end`; what may not be in a trailer is marked dropped.
     package internal(set) var trailers = FieldTable()
 
+    /// Keeps trailer fields of this name from being forwarded.
+    package mutating func dropTrailers(named name: Span<UInt8>) { trailers.drop(named: name) }
+
     /// A decoder at the start of a body.
     package init(limits: ParserLimits = ParserLimits()) {
         self.limits = limits

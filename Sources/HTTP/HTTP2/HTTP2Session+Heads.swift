@@ -128,8 +128,7 @@ extension HTTP2Session {
                 try stream.response.completeHTTP2(endsStream: endsStream, answering: stream.method)
                 if stream.response.isInterim {
                     if endsStream { throw HTTPViolation.malformedStatus }
-                    stream.interims += 1
-                    if stream.interims > ResponseHead.mostInterims { throw HTTPViolation.tooManyInterims }
+                    try stream.interims.add(stream.response)
                 }
             } catch {
                 stream.violation = error as? HTTPViolation ?? .malformedStatus

@@ -58,7 +58,7 @@ package final class HTTP2Stream {
     var cookies = ByteBuffer()
     var method = Method.get
     /// The interim answers that have come.
-    var interims = 0
+    var interims = InterimTally()
 
     /// Which header block comes next.
     enum Phase {
@@ -103,7 +103,7 @@ package final class HTTP2Stream {
         violation = nil
         cookies.removeAll()
         method = .get
-        interims = 0
+        interims = InterimTally()
     }
 }
 

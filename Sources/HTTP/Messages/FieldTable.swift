@@ -70,6 +70,9 @@ package struct FieldTable: ~Copyable {
     @inlinable
     package var count: Int { tally.count }
 
+    /// The bytes that are kept of the section.
+    package var byteCount: Int { storage.count }
+
     /// The known fields that occur.
     @inlinable
     package var present: KnownFieldSet { tally.present }
@@ -113,6 +116,15 @@ package struct FieldTable: ~Copyable {
     /// Keeps the field at `index` from being forwarded; readers still see it.
     package mutating func drop(at index: Int) {
         slots[index].isDropped = true
+    }
+
+    /// Keeps every field of this name from being forwarded, letters of either case alike.
+    package mutating func drop(named name: Span<UInt8>) {
+        var start = 0
+        while let index = firstIndex(named: name, from: start) {
+            drop(at: index)
+            start = index + 1
+        }
     }
 
     /// Whether `field` occurs.

@@ -15,7 +15,7 @@ package enum HTTPViolation: String, Error, Sendable, CaseIterable {
     case versionNotSupported = "version_not_supported"
     case malformedStatus = "malformed_status"
     case tooManyEmptyLines = "too_many_empty_lines"
-    /// More than `ResponseHead.mostInterims` came before the final answer.
+    /// More came than `InterimTally` lets come before the final answer.
     case tooManyInterims = "too_many_interim_answers"
     // Fields.
     case bareCarriageReturn = "bare_carriage_return"

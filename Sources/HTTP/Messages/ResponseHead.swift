@@ -39,10 +39,6 @@ package struct ResponseHead: ~Copyable {
         get { fields.storage.bytes[reasonRange] }
     }
 
-    /// The most interim answers before a final one: honest upstreams send one or two, and those that send them without
-    /// end would fill the room of a client that does not read.
-    package static let mostInterims = 32
-
     /// Whether this is an interim answer; 101 is final.
     package var isInterim: Bool {
         status < 200 && status != 101

@@ -20,10 +20,15 @@ struct Invocation: Sendable {
 
     var wantsJSON: Bool { has("--json") }
 
+    /// The app that an option, the environment or the folder names.
+    var appAtHand: String? {
+        if let named = self["--app"] ?? environment["SALLYPORT_APP"], !named.isBlank { return named }
+        return ProjectFile.app()
+    }
+
     /// The app the verb is about.
     func app() throws(CommandFailure) -> String {
-        if let named = self["--app"] ?? environment["SALLYPORT_APP"], !named.isBlank { return named }
-        if let named = ProjectFile.app() { return named }
+        if let named = appAtHand { return named }
         throw .usage(
             "which app? give --app APP, set SALLYPORT_APP or name it in \(ProjectFile.name)",
             seeHelpOf: command.name

@@ -12,7 +12,11 @@ enum AppCommands {
             summary: "make an app of an organization",
             options: [
                 Option(name: "--name", value: "NAME", help: "a name for people", isRequired: true),
-                Option(name: "--org", value: "ORG", help: "the organization", isRequired: true),
+                Option(
+                    name: "--org",
+                    value: "ORG",
+                    help: "the organization; else that of the app at hand, or the only one"
+                ),
                 Option(name: "--username", value: "U", help: "its name within the organization; else made from NAME"),
                 Option(name: "--id", value: "APP", help: "the App ID, app_…; else made up"),
                 Option(
@@ -54,7 +58,7 @@ enum AppCommands {
 
     @Sendable private static func create(_ invocation: Invocation) throws(CommandFailure) {
         var members: [(String, JSONValue)] = [
-            ("name", .string(invocation["--name"] ?? "")), ("organization", .string(invocation["--org"] ?? "")),
+            ("name", .string(invocation["--name"] ?? "")), ("organization", .string(try organization(invocation))),
         ]
         if let username = invocation["--username"] { members.append(("username", .string(username))) }
         if let id = invocation["--id"] { members.append(("app_id", .string(id))) }
@@ -62,6 +66,23 @@ enum AppCommands {
         if !dialects.isEmpty { members.append(("dialects", .array(dialects.map(JSONValue.string)))) }
         let answer = try RemoteGateway(for: invocation).call("POST", "/apps", .members(members))
         Output.show(answer, for: invocation, Change.line)
+    }
+
+    /// The organization that a new app is for: a refusal names the command without it, to people who have an app already.
+    private static func organization(_ invocation: Invocation) throws(CommandFailure) -> String {
+        if let named = invocation["--org"] { return named }
+        let gateway = try RemoteGateway(for: invocation)
+        if let app = invocation.appAtHand {
+            return try gateway.call("GET", "/apps/\(app.asPathSegment)").text("organization")
+        }
+        let all = try gateway.call("GET", "/organizations").items("organizations")
+        guard all.count == 1 else {
+            throw .usage(
+                "which organization? give --org ORG: there are \(all.count)",
+                seeHelpOf: invocation.command.name
+            )
+        }
+        return all[0].text("id")
     }
 
     @Sendable private static func list(_ invocation: Invocation) throws(CommandFailure) {

@@ -83,26 +83,26 @@ import Testing
     @Test func `dialect B has code and message`() {
         #expect(
             body(Refusal(.appCredentialsRequired), .vouch)
-                == #"{"error":{"code":"run_token_required","message":"This request needs a run token."}}"#
+                == #"{"error":{"code":"run_token_required","message":"This request needs a run token. Get a run token from POST /v1/sdk/attest, and send it as Authorization: Bearer beside the fields of its device."}}"#
         )
     }
 
     @Test(arguments: [
         (
             Refusal(.appRevoked),
-            #"{"code":"app_revoked","statusCode":401,"error":"This app is revoked.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
+            #"{"code":"app_revoked","statusCode":401,"error":"This app is revoked. To mend it: sallyport apps enable","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
         ),
         (
             Refusal(.appTokenInvalid, reason: "expired"),
-            #"{"code":"token_expired","statusCode":401,"error":"The app token has expired.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
+            #"{"code":"token_expired","statusCode":401,"error":"The app token has expired. Sign in again.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
         ),
         (
             Refusal(.appCredentialsRequired, missing: .credential, reason: "missing_authorization"),
-            #"{"code":"missing_authorization_header","statusCode":401,"error":"An app token is required.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
+            #"{"code":"missing_authorization_header","statusCode":401,"error":"An app token is required. Sign the app in first.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
         ),
         (
             Refusal(.missingOrganization),
-            #"{"code":"missing_orgid","statusCode":400,"error":"The orgid header is required.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
+            #"{"code":"missing_orgid","statusCode":400,"error":"The orgid header is required. Send the organization's id as orgid.","path":"/any/route","method":"GET","timeStamp":"2026-10-19T14:01:12.000Z"}"#
         ),
         (
             Refusal(.appCredentialsRequired, missing: .credential, reason: "unknown_key"),

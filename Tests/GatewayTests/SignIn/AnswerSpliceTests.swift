@@ -11,8 +11,13 @@ import Testing
     private let verdict = SignInVerdict(trust: .degraded, reason: .bootloaderUnlocked)
     private static let object = #"{"status":"degraded","trust":"degraded","reason":"bootloader_unlocked"}"#
 
+    private func read(_ text: String) -> Result<AnswerSplice, SpliceFault> {
+        Result { () throws(SpliceFault) in try AnswerSplice(Array(text.utf8)) }
+    }
+
     private func splice(_ text: String) -> String? {
-        AnswerSplice(Array(text.utf8)).map { String(decoding: $0.setting(attestation: verdict.json), as: UTF8.self) }
+        guard case .success(let answer) = read(text) else { return nil }
+        return String(decoding: answer.setting(attestation: verdict.json), as: UTF8.self)
     }
 
     @Test(arguments: [
@@ -40,18 +45,32 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "null", "[]", #"{"message":"OK"}"#, #"{"data":null}"#, #"{"data":[]}"#, #"{"data":{}} x"#, #"{"data":{}"#,
-        #"{"data":{},"data":{}}"#, #"{"data":{"a":1,"a":2}}"#, "{\"data\":{\"a\":\"\u{1}\"}}", #"{"data":{"a":01}}"#,
+        ("", SpliceFault.notJSON), (#"{"data":{}} x"#, .notJSON), (#"{"data":{}}{}"#, .notJSON),
+        (#"{"data":{}"#, .notJSON),
+        ("\u{feff}{\"data\":{}}", .notJSON), ("{\"data\":{\"a\":\"\u{1}\"}}", .notJSON),
+        (#"{"data":{"a":01}}"#, .notJSON),
+        (#"{'data':{}}"#, .notJSON), (#"{"data":{},}"#, .notJSON), ("null", .noData), ("[]", .noData), ("7", .noData),
+        (#"{"message":"OK"}"#, .noData), (#"{"Data":{}}"#, .noData), (#"[{"data":{}}]"#, .noData),
+        (#"{"data":null}"#, .dataNotObject), (#"{"data":[]}"#, .dataNotObject), (#"{"data":"{}"}"#, .dataNotObject),
+        (#"{"data":{},"data":{}}"#, .repeatedName), (#"{"data":{},"x":1,"d\u0061ta":{}}"#, .repeatedName),
+        (#"{"\u0064ata":null,"data":{}}"#, .repeatedName), (#"{"data":{"a":1,"a":2}}"#, .repeatedName),
+        (#"{"data":{"attestation":{},"attest\u0061tion":{}}}"#, .repeatedName),
+        (#"{"x":{"y":1,"y":1},"data":{}}"#, .repeatedName),
+        (#"{"data":\#(String(repeating: "[", count: 80))\#(String(repeating: "]", count: 80))}"#, .tooLong),
     ])
-    func `what has no one object data is left alone`(_ text: String) {
-        #expect(splice(text) == nil)
+    func `what has no one object data is left alone, and the log says why`(_ text: String, _ fault: SpliceFault) {
+        guard case .failure(let found) = read(text) else {
+            Issue.record("\(text) is spliced")
+            return
+        }
+        #expect(found == fault)
     }
 
-    @Test func `the token is found with its escapes resolved`() {
-        let splice = AnswerSplice(Array(#"{"data":{"user":{"token":"no"},"token":"a\/b\u0063"}}"#.utf8))
-        #expect(splice?.text(of: "token") == "a/bc")
-        #expect(AnswerSplice(Array(#"{"data":{"token":7}}"#.utf8))?.text(of: "token") == nil)
-        #expect(AnswerSplice(Array(#"{"data":{}}"#.utf8))?.text(of: "token") == nil)
+    @Test func `the token is found with its escapes resolved`() throws {
+        func token(_ text: String) throws -> String? { try AnswerSplice(Array(text.utf8)).text(of: "token") }
+        #expect(try token(#"{"data":{"user":{"token":"no"},"token":"a\/b\u0063"}}"#) == "a/bc")
+        #expect(try token(#"{"data":{"token":7}}"#) == nil)
+        #expect(try token(#"{"data":{}}"#) == nil)
     }
 
     @Test func `more than a mebibyte is left alone`() {

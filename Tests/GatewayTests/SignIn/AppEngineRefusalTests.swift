@@ -27,7 +27,7 @@ import Testing
         #expect(
             String(decoding: body, as: UTF8.self) == """
                 {"code":"app_attestation_failed","reason":"nonce_mismatch","statusCode":401,\
-                "error":"The attestation was not made for this challenge.","path":"/profile/app/attest",\
+                "error":"The attestation was not made for this challenge. Request a new challenge for each attempt.","path":"/profile/app/attest",\
                 "method":"POST","timeStamp":"2026-10-19T14:01:12.000Z"}
                 """
         )

@@ -84,14 +84,14 @@ struct HTTP2SessionTests {
         pair.onServer = { server, event in
             guard case .head(let stream) = event else { return }
             let hints = table([("link", "x")])
-            for _ in 0..<ResponseHead.mostInterims + beyond {
+            for _ in 0..<InterimTally.mostAnswers + beyond {
                 server.respondInterim(stream, status: 103, fields: hints, skipping: [])
             }
             pair.respond(stream, 200, [("content-length", "0")])
         }
         pair.run()
         let relayed = pair.clientEvents.filter { $0.hasPrefix("interim") }.count
-        #expect(relayed == ResponseHead.mostInterims)
+        #expect(relayed == InterimTally.mostAnswers)
         let isRefused = pair.clientEvents.contains { $0 == "refused 1 too_many_interim_answers" }
         #expect(isRefused == (beyond > 0))
         #expect(pair.clientEvents.contains("head 1") == (beyond == 0))

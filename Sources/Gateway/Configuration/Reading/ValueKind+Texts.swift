@@ -48,11 +48,11 @@ extension ValueKind where Value == String {
     /// A method in capitals.
     static let method = ValueKind(
         "method",
-        "an HTTP method in capitals",
+        "an HTTP method in capitals, other than CONNECT, TRACE and TRACK",
         parse: { text in
             let isMethod =
                 !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == 45 }
-            return isMethod && text != "CONNECT" && text != "TRACE" ? text : nil
+            return isMethod && !["CONNECT", "TRACE", "TRACK"].contains(text) ? text : nil
         },
         write: { $0 }
     )

@@ -24,7 +24,7 @@ enum MatchSection {
         "methods",
         ValueKind.list(of: ValueKind.method, atLeast: 1),
         .optional,
-        "Left out: any method."
+        "Left out: any method. CONNECT, TRACE and TRACK are never taken."
     )
 
     static let schema = SectionSchema("routes[].match", [hosts.row, path.row, methods.row])

@@ -219,24 +219,26 @@ extension AppEngineRefusal {
     static let missingAuthorization = AppEngineRefusal(
         code: "missing_authorization_header",
         status: 401,
-        sentence: "An admin token is required."
+        sentence:
+            "An admin token is required. To make one: sallyport admin-tokens create --name <name> --role org-admin"
     )
     /// 401: the admin token is over.
     static let adminTokenExpired = AppEngineRefusal(
         code: "token_expired",
         status: 401,
-        sentence: "The admin token has expired."
+        sentence:
+            "The admin token has expired. To make another: sallyport admin-tokens create --name <name> --role org-admin"
     )
     /// 403: whoever asks is no administrator of this organization.
     static let notAdministrator = AppEngineRefusal(
         code: "forbidden",
         status: 403,
-        sentence: "This needs an administrator of the organization."
+        sentence: "This needs an administrator of the organization. Send the token of one."
     )
     /// 404: the app has no such debug token.
     static let debugTokenNotFound = AppEngineRefusal(
         code: "DEBUG_TOKEN_NOT_FOUND",
         status: 404,
-        sentence: "The app has no such debug token."
+        sentence: "The app has no such debug token. To see them: sallyport debug-tokens list"
     )
 }

@@ -21,12 +21,16 @@ struct AppEngineRefusal: Equatable, Sendable {
         sentence: "No app in this organization"
     )
     /// 401: the app is revoked, and its secret with it.
-    static let appRevoked = AppEngineRefusal(code: "app_revoked", status: 401, sentence: "This app is revoked.")
+    static let appRevoked = AppEngineRefusal(
+        code: "app_revoked",
+        status: 401,
+        sentence: "This app is revoked. Create another: a revoked one stays so."
+    )
     /// 401: another secret.
     static let wrongSecret = AppEngineRefusal(
         code: "app_key_failed",
         status: 401,
-        sentence: "The app's secret is not right."
+        sentence: "The app's secret is not right. To make a new one: sallyport secret rotate"
     )
     /// 401: the check is Enforce.
     static let secretNotTaken = AppEngineRefusal(
@@ -44,7 +48,7 @@ struct AppEngineRefusal: Equatable, Sendable {
     static let away = AppEngineRefusal(
         code: "state_unavailable",
         status: 503,
-        sentence: "The request cannot be judged at the moment."
+        sentence: "The request cannot be judged at the moment. Try again after the seconds of Retry-After."
     )
 
     /// 400: the form of the request.
@@ -72,7 +76,7 @@ struct AppEngineRefusal: Equatable, Sendable {
             code: "app_attestation_failed",
             reason: reason.rawValue,
             status: 401,
-            sentence: reason.sentence
+            sentence: "\(reason.sentence) \(reason.mending)"
         )
     }
 
@@ -143,6 +147,31 @@ struct AppEngineRefusal: Equatable, Sendable {
             case .debugTokenInvalid: "This debug token is unknown."
             case .checkOff: "Device checks are off for this app."
             case .proofMissing: "The request carries no proof."
+            }
+        }
+
+        /// What mends it, behind the sentence: the envelope has no place of its own for it.
+        var mending: String {
+            switch self {
+            case .nonceMismatch, .nonceInvalid: "Request a new challenge for each attempt."
+            case .unknownKey, .badSignature: "Make a new key and attest it."
+            case .counterNotIncreasing: "Make one assertion for each challenge, or attest a new key."
+            case .deviceBlocked: "To mend it: sallyport devices unblock <device>"
+            case .revoked: "Create another app: a revoked one stays so."
+            case .originMismatch: "Send the domain of the page itself."
+            case .webNotConfigured, .domainNotAllowed: "To mend it: sallyport domains add <domain>"
+            case .debugNotAllowed: "To mend it: sallyport debug-tokens allow on"
+            case .iosNotConfigured, .appMismatch:
+                "To mend it: sallyport identity set --ios-team <team id> --ios-bundle <bundle id>"
+            case .androidNotConfigured, .packageMismatch, .certificateMismatch:
+                "To mend it: sallyport identity set --android-package <package> --android-sha256 <certificate SHA-256>"
+            case .tokenTooOld: "Request a new integrity token for each attempt."
+            case .appNotRecognized: "Install the app from Google Play, or use a debug token."
+            case .deviceIntegrity: "Use a device that Google Play certifies, or a debug token."
+            case .attestationInvalid: "Make a new attestation for a new challenge."
+            case .debugTokenInvalid: "To mend it: sallyport debug-tokens create --name <name>"
+            case .checkOff: "To mend it: sallyport check monitor"
+            case .proofMissing: "Send the proof that the platform's form names."
             }
         }
     }

@@ -68,7 +68,12 @@ extension LocalOutcome {
 
     static func vouch(_ fault: VouchCaller.Fault) -> LocalOutcome {
         switch fault {
-        case .invalidKey: .vouch(401, "invalid_key", "The key is unknown or revoked.")
+        case .invalidKey:
+            .vouch(
+                401,
+                "invalid_key",
+                "The key is unknown or revoked. To make one: sallyport keys create --name <name> --kind sdk"
+            )
         case .unavailable: .refused(.stateAway)
         }
     }
