@@ -12,6 +12,20 @@ from wire import Wire
 HEAD = "POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
 
 
+@pytest.fixture
+def make(make):
+    """There are many gateways here: each ends with its test."""
+    made = []
+
+    def one(*routes, **options):
+        made.append(make(*routes, **options))
+        return made[-1]
+
+    yield one
+    for gateway in made:
+        gateway.remove()
+
+
 def serving(make, script):
     server = upstreams.Scripted(script)
     return make([route("all", "/", "all", access="open")], {"all": {"endpoints": [url(server)]}}, workers=1), server

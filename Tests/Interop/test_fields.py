@@ -408,6 +408,7 @@ def test_what_a_route_sets_and_removes_has_no_second_way_to_the_upstream(make, c
                       + "".join("%s: %s\r\n" % field for field in trailers) + "\r\n")
             assert wire.answer().status == 200
     assert seen[0].lower().count("client") == 1 and "x-kept" in seen[0].lower() and "ours" in seen[0]
+    gateway.remove()
     server.stop()
 
 
@@ -439,6 +440,7 @@ def test_nothing_is_echoed(make, method, client):
         assert b"method_not_allowed" in body and b"secret" not in body
     assert server.requests == []
     assert gateway.get("/x", method="TRACEX").status == 200, "another method is the upstream's to know"
+    gateway.remove()
     server.stop()
 
 

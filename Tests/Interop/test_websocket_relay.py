@@ -109,11 +109,13 @@ def scripted(make):
 
     def scripted(script):
         server = peers.Scripted(script)
-        made.append(server)
-        return make([route("all", "/", "all", access="open", timeouts={"idle": "2s"})], {"all": {"endpoints": [url(server)]}}, workers=1)
+        gateway = make([route("all", "/", "all", access="open", timeouts={"idle": "2s"})], {"all": {"endpoints": [url(server)]}}, workers=1)
+        made.append((gateway, server))
+        return gateway
 
     yield scripted
-    for server in made:
+    for gateway, server in made:
+        gateway.remove()
         server.stop()
 
 
@@ -260,6 +262,7 @@ def test_what_follows_a_handshake_that_is_declined_is_a_request_like_any(make, s
     assert (first.status, third.status) == (int(status[:3]),) * 2
     assert second.status == 401 and second.json()["error"] == "invalid_app"
     assert [request.split(b" ")[1] for request in server.requests] == [b"/ws", b"/ws"]
+    gateway.remove()
     server.stop()
 
 
