@@ -32,7 +32,6 @@ extension HTTPViolation {
         case .malformedChunkSize, .malformedChunkEnd:
             "Send each chunk as its size in hexadecimal digits, CR LF, its bytes, CR LF."
         case .malformedChunkExtension, .chunkExtensionTooLong: "Leave chunk extensions out."
-        case .forbiddenTrailer: "Send the field in the head."
         case .malformedPseudoField: "Send :method, :scheme, :path and :authority once, before all other fields."
         case .connectionSpecificField: "Leave Connection, Transfer-Encoding, Upgrade and their like out of HTTP/2."
         case .lengthMismatch: "Send as many bytes as Content-Length says."
