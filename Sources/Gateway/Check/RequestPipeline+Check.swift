@@ -16,7 +16,8 @@ extension RequestPipeline {
         let isByPath = exchange.request.describesByPath
         scratch.removeAll()
         guard exchange.request.appendDescribed(to: &scratch) else {
-            return refuse(exchange, Refusal(.badRequest, reason: "check_describes_nothing"))
+            let steps = ["Describe the request in X-Forwarded-Method, X-Forwarded-Host and X-Forwarded-Uri."]
+            return refuse(exchange, Refusal(.badRequest, reason: "check_describes_nothing", nextSteps: steps))
         }
         var parser = RequestParser(limits: worker.snapshot.parserLimits)
         do throws(HTTPViolation) {

@@ -73,7 +73,8 @@ extension RequestPipeline {
     /// What the route says of a WebSocket handshake; nil lets it pass.
     func checkWebSocket(_ exchange: Exchange, _ route: Route) -> Step? {
         guard route.settings.allowsWebSocket else {
-            return refuse(exchange, Refusal(.badRequest, reason: "websocket_not_allowed"))
+            let steps = ["Set websocket: true for the route, or leave Upgrade out."]
+            return refuse(exchange, Refusal(.badRequest, reason: "websocket_not_allowed", nextSteps: steps))
         }
         switch exchange.request.takeSubprotocolToken() {
         case .absent: return nil
