@@ -119,6 +119,8 @@ def test_an_org_admin_has_its_organization_and_no_other(stand):
         ("POST", "/apps", {"name": "x", "organization": "beta"}), ("GET", "/organizations", None), ("GET", "/organizations/beta", None),
         ("PATCH", "/organizations/acme", {"enabled": False}), ("POST", "/organizations", {"id": "gamma", "name": "g"}),
         ("POST", "/tokens/revoke", {"person": "p", "organization": "beta"}), ("POST", "/tokens/revoke", {"key": other.key_id}),
+        # An id is one namespace over all issuers and apps: it might be a stranger's, whatever app stands beside it.
+        ("POST", "/tokens/revoke", {"token_id": "1", "app": own}),
         ("GET", "/history", None), ("GET", "/keyring", None), ("POST", "/keyring/rotate", {}), ("GET", "/admin-tokens", None),
         ("POST", "/admin-tokens", {"name": "x", "role": "platform-admin"}), ("PUT", "/config", {}), ("POST", "/reload", None),
         ("POST", "/tokens/inspect", {"token": "x"}), ("GET", "/status", None),
