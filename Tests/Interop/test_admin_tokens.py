@@ -153,7 +153,10 @@ def test_a_revoked_token_and_one_that_ran_out_are_refused(stand):
     assert made["id"] in listed and made["token"] not in json.dumps(listed)
     assert stand.cli("admin-tokens", "revoke", made["id"])["confirmed"] is True
     assert call(stand, "GET", "/apps", made["token"])[0] == 401
-    assert stand.run("admin-tokens", "revoke", made["id"]).returncode == 1
+    # Whoever asks again, not having seen it confirmed, is told how far it is.
+    again = stand.cli("admin-tokens", "revoke", made["id"])
+    assert again["confirmed"] is True and again["changed"] is False and again["message"].endswith("was revoked already")
+    assert stand.run("admin-tokens", "revoke", "adm_NeverMade000").returncode == 1
     assert stand.run("admin-tokens", "create", "--name", "x", "--role", "king").returncode == 1
     assert stand.run("admin-tokens", "create", "--name", "x", "--role", "org-admin").returncode == 1
     assert stand.run("admin-tokens", "create", "--name", "x", "--role", "viewer", "--days", "367").returncode == 2
