@@ -5,7 +5,7 @@ import Glibc
 import Testing
 import Transport
 
-@Suite struct BlockingPoolThreadsTests {
+@Suite struct BlockingPoolTests {
     let loop = LoopThread.loop
 
     @Test @Reactor func `work runs beside the loop and comes back to it`() async throws {
@@ -42,6 +42,24 @@ import Transport
             sum += await one + two
         }
         #expect(sum == 380)
+    }
+
+    @Test func `work is done where no thread can be had`() async {
+        await #expect(processExitsWith: .success) {
+            // No room for a thread's stack.
+            let file = unsafe open("/proc/self/statm", O_RDONLY)
+            var text = [UInt8](repeating: 0, count: 32)
+            _ = unsafe read(file, &text, text.count)
+            let pages = Int(String(decoding: text.prefix { 48...57 ~= $0 }, as: UTF8.self)) ?? 0
+            var limit = rlimit()
+            limit.rlim_cur = rlim_t(pages * sysconf(CInt(_SC_PAGESIZE)) + (6 << 20))
+            limit.rlim_max = limit.rlim_cur
+            guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0 else { exit(4) }
+            let pool = BlockingPool(threads: 2)
+            var sum = 0
+            for number in 1...3 { sum += await pool.run { number } }
+            exit(sum == 6 ? 0 : 5)
+        }
     }
 
     @Test @Reactor func `names and written addresses resolve`() async throws {
