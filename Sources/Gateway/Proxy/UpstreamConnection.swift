@@ -31,6 +31,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     var state = State.connecting
     let stream: ByteStream
     var exchange: Exchange?
+    /// The `generation` of the exchange that the connect is for: one that does not wait for it is another request by then.
+    private var generation: UInt64 = 0
     var parser: ResponseParser
     var body: BodyReader
     /// Whether an earlier request used the connection: only then may a silent close be a race with its idle limit.
@@ -59,6 +61,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     /// Connects for `exchange`, which hears of it by `upstreamReady` or `upstreamUnavailable`.
     func open(for exchange: Exchange) {
         self.exchange = exchange
+        generation = exchange.generation
         endpoint.connectionOpened()
         pool.metrics.single.opened()
         timeout = .connectTimedOut
@@ -76,7 +79,10 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
 
     private func opened() {
         timer.cancel()
-        guard let exchange else { return close() }
+        guard let exchange, exchange.generation == generation else {
+            self.exchange = nil
+            return close()
+        }
         state = .idle
         exchange.upstreamReady(self)
     }
@@ -229,7 +235,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         guard let exchange else { return }
         if !mayRetry { pool.failed(endpoint) }
         if wasConnecting {
-            exchange.upstreamUnavailable(failure, at: endpoint)
+            if exchange.generation == generation { exchange.upstreamUnavailable(failure, at: endpoint) }
         } else {
             exchange.upstreamFailed(failure, retry: mayRetry ? .ifSafe : .never)
         }
