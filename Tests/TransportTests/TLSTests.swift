@@ -106,6 +106,60 @@ import Transport
         stream.close()
     }
 
+    /// A connected client whose peer reads nothing, with something written that the socket does not take.
+    @Reactor func stuffed(_ door: Door, _ limits: StreamLimits) async throws -> (ByteStream, Probe, peer: ByteStream) {
+        door.prepare = { stream, _ in stream.pauseReading() }
+        let stream = ByteStream(
+            loop: loop,
+            connectingTo: door.socket.address,
+            tls: try TLSClientContext(TLSClientSettings(trust: .authorities(pem: certificates.authority))),
+            serverName: "localhost",
+            limits: limits
+        )
+        let probe = Probe()
+        stream.start(owner: probe)
+        try await eventually(loop) { probe.session != nil }
+        let piece = [UInt8](repeating: 7, count: 10_000)
+        while stream.outboundCount == 0 {
+            stream.write(piece.span)
+            try await loop.sleep(for: .milliseconds(1))
+        }
+        return (stream, probe, try await door.first().0)
+    }
+
+    @Test @Reactor func `who finds the stream congested by ciphertext hears when it has left`() async throws {
+        let door = try server()
+        defer { door.close() }
+        let limits = StreamLimits()
+        limits.outboundHighWater = 48 << 10
+        limits.outboundLowWater = 48 << 10
+        let (stream, probe, peer) = try await stuffed(door, limits)
+        let piece = [UInt8](repeating: 7, count: 10_000)
+        while !stream.isCongested { stream.write(piece.span) }
+        let before = probe.drainedCount
+        peer.resumeReading()
+        try await eventually(loop) { probe.drainedCount == before + 1 }
+        stream.close()
+    }
+
+    @Test @Reactor func `who finds the stream congested because memory became short hears when it has left`()
+        async throws
+    {
+        let door = try server()
+        defer { door.close() }
+        let (stream, probe, peer) = try await stuffed(door, StreamLimits())
+        let piece = [UInt8](repeating: 7, count: 10_000)
+        while stream.outboundCount <= 64 << 10 { stream.write(piece.span) }
+        #expect(!stream.isCongested)
+        loop.isMemoryShort = true
+        #expect(stream.isCongested)
+        loop.isMemoryShort = false
+        let before = probe.drainedCount
+        peer.resumeReading()
+        try await eventually(loop) { probe.drainedCount == before + 1 }
+        stream.close()
+    }
+
     @Test(arguments: [
         ("one.example", "one"), ("x.wild.example", "wild"), ("a.b.wild.example", "one"), ("other", "one"),
     ])

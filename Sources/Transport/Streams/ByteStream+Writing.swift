@@ -11,7 +11,7 @@ extension ByteStream {
 
     /// Whether the owner should stop producing until `streamDrained`, which will come.
     package var isCongested: Bool {
-        outboundCount >= (loop.isMemoryShort ? limits.outboundLowWater : limits.outboundHighWater)
+        outboundCount > (loop.isMemoryShort ? limits.outboundLowWater : limits.outboundHighWater)
     }
 
     /// Appends a copy of `bytes`, sent at the end of the turn; dropped on a closed stream.
@@ -37,9 +37,14 @@ extension ByteStream {
     package func outboundAppended() {
         guard phase != .closed, phase != .lingering, brokenBy == nil else { return outbound.removeAll() }
         loop.atEndOfTurn(self)
-        guard outbound.count >= limits.earlyFlush else { return }
-        if phase == .open, mayWrite { send() }
-        if isCongested { owesDrained = true }
+        if outbound.count >= limits.earlyFlush, phase == .open, mayWrite { send() }
+        noteLevel()
+    }
+
+    /// From the lower mark on the owner may find the stream congested: memory can become short before it asks.
+    @inline(__always)
+    private func noteLevel() {
+        if outboundCount > limits.outboundLowWater { owesDrained = true }
     }
 
     /// Sends what is written now instead of at the end of the turn; `streamDrained` follows where the socket does not take
@@ -58,6 +63,8 @@ extension ByteStream {
             if wantsClose { return beginLingering() }
             if wantsWriteEnd { endWriting() }
         }
+        // What is encrypted is a little more than what was written.
+        noteLevel()
         if owesDrained, outboundCount <= limits.outboundLowWater {
             owesDrained = false
             owner?.streamDrained(self)

@@ -31,9 +31,9 @@ extension StreamOwner {
 package final class StreamLimits {
     /// Reading stops while this many bytes wait in `inbound`.
     package var inboundHighWater = 64 << 10
-    /// The stream counts as congested from this many unsent bytes.
+    /// The stream counts as congested above this many unsent bytes.
     package var outboundHighWater = 256 << 10
-    /// A congested stream reports `streamDrained` at this many.
+    /// A congested stream reports `streamDrained` at this many, above which it is congested while memory is short.
     package var outboundLowWater = 64 << 10
     /// Unsent bytes above this go out at once instead of at the end of the turn.
     package var earlyFlush = 64 << 10
