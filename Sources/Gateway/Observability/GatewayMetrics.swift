@@ -91,7 +91,7 @@ package enum GatewayMetrics {
     )
     package static let upstreamFailures = Metric.counter(
         "sallyport_upstream_failures_total",
-        "Connect failures, timeouts and invalid answers of an upstream's endpoints."
+        "Connect failures, missing and late answers, and invalid ones, of an upstream's endpoints."
     )
     package static let upstreamEjections = Metric.counter(
         "sallyport_upstream_ejections_total",

@@ -37,7 +37,7 @@ package final class UpstreamMetrics {
     package let streams: Gauge
     /// Connections kept for the next request.
     package let idle: Gauge
-    /// Connect failures, timeouts and invalid answers.
+    /// Connect failures, missing and late answers, and invalid ones.
     package let failures: Counter
     /// Endpoints left out for a while.
     package let ejections: Counter

@@ -63,6 +63,8 @@ extension Exchange {
         stage = .answering
         facts.firstByteAt = worker.loop.now
         facts.status = response.status
+        // What has no end of its own is not held to the route's.
+        if response.status == 101 || response.isEventStream { facts.deadline = facts.callEnd }
         if holdsAnswer() { return }
         client?.sendHead(self)
         if response.status == 101 {

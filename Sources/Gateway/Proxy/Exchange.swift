@@ -123,7 +123,9 @@ final class Exchange {
         stage = .leasing
         facts.forwardedAt = worker.loop.now
         if request.fields.contains(.grpcTimeout), let limit = request.grpcTimeout {
-            facts.deadline = min(facts.deadline ?? .distantFuture, facts.startedAt.advanced(by: limit))
+            let end = facts.startedAt.advanced(by: limit)
+            facts.callEnd = end
+            facts.deadline = min(facts.deadline ?? end, end)
         }
         lease(fresh: false)
     }

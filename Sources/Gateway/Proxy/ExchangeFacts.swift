@@ -61,8 +61,10 @@ struct ExchangeFacts {
     var startedAt = MonotonicInstant.distantFuture
     var forwardedAt: MonotonicInstant?
     var firstByteAt: MonotonicInstant?
-    /// The end of the route's total time.
+    /// The end of the route's total time, or of the time that the call asked for, whichever is earlier.
     var deadline: MonotonicInstant?
+    /// The end of the time that a gRPC call asked for.
+    var callEnd: MonotonicInstant?
     var timeouts = UpstreamTimeoutSettings.unrouted
 
     var status = 0

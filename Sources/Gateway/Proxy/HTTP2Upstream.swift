@@ -185,7 +185,8 @@ final class HTTP2Upstream: StreamOwner {
         // An answer that is whole and waits for its client needs no connection.
         let requests = streams.filter { !$0.isWhole }
         waiting = []
-        if isOpening || !requests.isEmpty && !mayRetry { pool.failed(endpoint) }
+        let isBlamed = requests.contains { $0.blamesEndpoint(for: failure) }
+        if isOpening || isBlamed && !mayRetry { pool.failed(endpoint) }
         sayGoodbye()
         close()
         for exchange in unheard { exchange.upstreamUnavailable(failure, at: endpoint) }

@@ -46,7 +46,7 @@ extension UpstreamConnection {
         case .relaying:
             stream.inbound.withBytes { exchange.responseBodyArrived($0) }
             if state != .closed { stream.consume(stream.inbound.count) }
-            armForBody(exchange)
+            arm(exchange)
             return false
         case .connecting, .idle, .closed:
             return false
@@ -62,8 +62,10 @@ extension UpstreamConnection {
             }
             state = .relaying
             keepsAlive = false
+            deadlines.headArrived(isSwitch: true)
+            endpoint.succeeded()
             exchange.responseHeadArrived()
-            return armForBody(exchange)
+            return arm(exchange)
         }
         if status < 200 {
             try interims.add(exchange.response)
@@ -74,10 +76,12 @@ extension UpstreamConnection {
         keepsAlive = exchange.response.keepsAlive
         body.begin(exchange.response.framing, pool.limits)
         state = .readingBody
+        deadlines.headArrived(isSwitch: false)
+        endpoint.succeeded()
         exchange.responseHeadArrived()
         guard state == .readingBody else { return }
         if body.isComplete { return answerEnded() }
-        armForBody(exchange)
+        arm(exchange)
     }
 
     private func readBody(_ stream: ByteStream, _ exchange: Exchange) throws(HTTPViolation) -> Bool {
@@ -92,7 +96,7 @@ extension UpstreamConnection {
             answerEnded()
             return false
         }
-        armForBody(exchange)
+        arm(exchange)
         return step.consumed > 0
     }
 

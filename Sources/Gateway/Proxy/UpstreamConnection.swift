@@ -41,8 +41,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     var keepsAlive = true
     /// The interim answers to the request under way.
     var interims = InterimTally()
-    /// Whether the client is waited for, which has too much of the answer.
-    private var isPaused = false
+    var deadlines = UpstreamDeadlines()
     private var timeout = UpstreamFailure.connectTimedOut
     let timer: LoopTimer
 
@@ -104,10 +103,10 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         answerBegan = false
         keepsAlive = true
         interims = InterimTally()
-        isPaused = false
+        deadlines.reset()
         UpstreamRequest.write(exchange, endpointAuthority: endpoint.authority, to: &stream.outbound)
         stream.outboundAppended()
-        armTimer(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange)
+        requestMoved(exchange)
     }
 
     var canRefuseUnprocessed: Bool { false }
@@ -124,15 +123,24 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
             stream.outbound.append(bytes)
         }
         stream.outboundAppended()
-        // An upload that moves is not late.
-        if state == .awaitingHead { armTimer(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange) }
+        requestMoved(exchange)
+    }
+
+    /// An upload that moves is not late, and no silence beside an answer that has begun.
+    private func requestMoved(_ exchange: Exchange) {
+        deadlines.requestMoved(isWhole: exchange.requestIsComplete)
+        arm(exchange)
     }
 
     /// The request's body is complete.
     func endBody(_ exchange: Exchange, trailers: borrowing FieldTable) {
-        guard state != .closed, exchange.request.framing == .chunked else { return }
-        ChunkedEncoder.appendEnd(trailers: trailers, skipping: UpstreamRequest.withheldTrailers, to: &stream.outbound)
-        stream.outboundAppended()
+        guard state != .closed else { return }
+        if exchange.request.framing == .chunked {
+            let withheld = UpstreamRequest.withheldTrailers
+            ChunkedEncoder.appendEnd(trailers: trailers, skipping: withheld, to: &stream.outbound)
+            stream.outboundAppended()
+        }
+        requestMoved(exchange)
     }
 
     /// Sends bytes as they are after a switch of protocols.
@@ -140,7 +148,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         guard state != .closed, let exchange else { return }
         stream.outbound.append(bytes)
         stream.outboundAppended()
-        armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
+        arm(exchange)
     }
 
     func streamDrained(_ stream: ByteStream) {
@@ -148,16 +156,16 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     }
 
     func pauseReading() {
-        isPaused = true
+        deadlines.paused()
         stream.pauseReading()
-        if state == .readingBody || state == .relaying, let exchange { armForBody(exchange) }
+        if let exchange { arm(exchange) }
     }
 
     func resumeReading() {
-        guard isPaused else { return }
-        isPaused = false
+        guard deadlines.isPaused else { return }
+        deadlines.resumed()
         stream.resumeReading()
-        if state == .readingBody || state == .relaying, let exchange { armForBody(exchange) }
+        if let exchange { arm(exchange) }
     }
 
     // MARK: Letting go
@@ -167,6 +175,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         exchange = nil
         guard state == .idle, keepsAlive, stream.isOpen, stream.inbound.isEmpty else { return close() }
         wasUsed = true
+        deadlines.reset()
         // The last bytes may have met a client that was slow to take them.
         stream.resumeReading()
         timeout = .idleTimedOut
@@ -233,7 +242,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         self.exchange = nil
         close()
         guard let exchange else { return }
-        if !mayRetry { pool.failed(endpoint) }
+        if !mayRetry, deadlines.blamesEndpoint(for: failure) { pool.failed(endpoint) }
         if wasConnecting {
             if exchange.generation == generation { exchange.upstreamUnavailable(failure, at: endpoint) }
         } else {
@@ -245,22 +254,10 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         closed(timeout)
     }
 
-    /// More of the answer is due, unless its client is waited for, which has a deadline of its own.
-    func armForBody(_ exchange: Exchange) {
-        guard isPaused else { return armTimer(exchange.facts.timeouts.idle, .idleTimedOut, exchange) }
-        timeout = .totalTimedOut
-        timer.arm(at: exchange.facts.deadline ?? .distantFuture)
-    }
-
-    /// Arms for `delay`, but never beyond the exchange's total time.
-    func armTimer(_ delay: Duration, _ failure: UpstreamFailure, _ exchange: Exchange) {
-        let instant = pool.loop.now.advanced(by: delay)
-        if let end = exchange.facts.deadline, end < instant {
-            timeout = .totalTimedOut
-            timer.arm(at: end)
-        } else {
-            timeout = failure
-            timer.arm(at: instant)
-        }
+    /// Arms for what is waited for now, but never beyond the exchange's total time.
+    func arm(_ exchange: Exchange) {
+        let due = deadlines.due(from: pool.loop.now, exchange.facts.timeouts, end: exchange.facts.deadline)
+        timeout = due.failure
+        timer.arm(at: due.instant)
     }
 }

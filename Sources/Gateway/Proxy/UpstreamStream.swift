@@ -28,7 +28,7 @@ final class UpstreamStream: UpstreamSide {
     var index = 0
     private let timer: LoopTimer
     private var timeout = UpstreamFailure.firstByteTimedOut
-    private var isPaused = false
+    private var deadlines = UpstreamDeadlines()
     /// Bytes handed to the client's side and not yet credited, because it has too many.
     private var uncredited = 0
     private var isDelivering = false
@@ -52,17 +52,18 @@ final class UpstreamStream: UpstreamSide {
     func sendHead(_ exchange: Exchange) {
         self.exchange = exchange
         state = .awaitingHead
-        isPaused = false
+        deadlines.reset()
         isOver = false
         uncredited = 0
         stream = connection.begin(exchange)
         guard let stream else {
             // No memory; told later, since the exchange is in the middle of taking this stream.
+            deadlines.requestMoved(isWhole: false)
             timeout = .closedEarly
             return timer.arm(after: .zero)
         }
         stream.context = self
-        armForHead(exchange)
+        requestMoved(exchange)
     }
 
     var isCongested: Bool { (stream?.outboundCount ?? 0) >= Self.outboundHighWater }
@@ -74,15 +75,20 @@ final class UpstreamStream: UpstreamSide {
         guard let stream, let exchange, !stream.isClosed else { return }
         connection.session.write(bytes, to: stream)
         connection.outputWaits()
-        // An upload that moves is not late, and no silence beside an answer that has begun.
-        if state == .awaitingHead { armForHead(exchange) } else if !isPaused { armForBody(exchange) }
+        requestMoved(exchange)
+    }
+
+    /// An upload that moves is not late, and no silence beside an answer that has begun.
+    private func requestMoved(_ exchange: Exchange) {
+        deadlines.requestMoved(isWhole: exchange.requestIsComplete)
+        arm(exchange)
     }
 
     func endBody(_ exchange: Exchange, trailers: borrowing FieldTable) {
         guard let stream, exchange.request.framing.hasBody else { return }
         connection.session.end(stream, trailers: trailers, skipping: UpstreamRequest.withheldTrailers)
         connection.outputWaits()
-        if state == .awaitingHead { armForHead(exchange) }
+        requestMoved(exchange)
     }
 
     func sendRelayed(_ bytes: Span<UInt8>) {}
@@ -107,9 +113,10 @@ final class UpstreamStream: UpstreamSide {
         guard let exchange, let stream, state == .awaitingHead else { return }
         swap(&exchange.response, &stream.response)
         state = .readingBody
-        armForBody(exchange)
+        deadlines.headArrived(isSwitch: false)
         connection.endpoint.succeeded()
         exchange.responseHeadArrived()
+        if self.exchange === exchange { arm(exchange) }
     }
 
     /// Hands on what has arrived, and the end once nothing is left before it.
@@ -117,15 +124,15 @@ final class UpstreamStream: UpstreamSide {
         guard let exchange, let stream, state == .readingBody else { return }
         let count = stream.inbound.count
         if count > 0 {
-            guard !isPaused else { return }
-            armForBody(exchange)
+            guard !deadlines.isPaused else { return }
+            arm(exchange)
             isDelivering = true
             stream.inbound.withBytes { exchange.responseBodyArrived($0) }
             isDelivering = false
             guard self.exchange === exchange, self.stream === stream else { return }
             stream.inbound.removeAll()
             uncredited += count
-            if !isPaused { credit(stream) }
+            if !deadlines.isPaused { credit(stream) }
         }
         if stream.isInboundEnded { end(exchange, stream) }
     }
@@ -146,15 +153,14 @@ final class UpstreamStream: UpstreamSide {
     }
 
     func pauseReading() {
-        isPaused = true
-        // The client has a deadline of its own; only the total time goes on.
-        if state == .readingBody, let exchange { arm(nil, .totalTimedOut, exchange) }
+        deadlines.paused()
+        if let exchange { arm(exchange) }
     }
 
     func resumeReading() {
-        guard isPaused, let exchange, let stream else { return }
-        isPaused = false
-        armForBody(exchange)
+        guard deadlines.isPaused, let exchange, let stream else { return }
+        deadlines.resumed()
+        arm(exchange)
         credit(stream)
         deliver()
     }
@@ -207,11 +213,13 @@ final class UpstreamStream: UpstreamSide {
     /// Ends the request on this side and tells the exchange.
     func fail(_ failure: UpstreamFailure, retry: UpstreamRetry.Ground = .never) {
         guard let exchange else { return }
-        let hadHead = state == .readingBody
         letGo()
-        if retry == .never, !hadHead || failure.isTimeout { connection.pool.failed(endpoint) }
+        if retry == .never, blamesEndpoint(for: failure) { connection.pool.failed(endpoint) }
         exchange.upstreamFailed(failure, retry: retry)
     }
+
+    /// Whether the failure of this request says something of the endpoint.
+    func blamesEndpoint(for failure: UpstreamFailure) -> Bool { deadlines.blamesEndpoint(for: failure) }
 
     /// The connection failed under the request; the endpoint has been blamed for it.
     func connectionFailed(_ failure: UpstreamFailure, mayRetry: Bool) {
@@ -223,24 +231,10 @@ final class UpstreamStream: UpstreamSide {
 
     // MARK: Time
 
-    /// The answer is late only once the whole request is there; before, silence on both sides is.
-    private func armForHead(_ exchange: Exchange) {
-        if exchange.requestIsComplete {
-            arm(exchange.facts.timeouts.firstByte, .firstByteTimedOut, exchange)
-        } else {
-            arm(max(exchange.facts.timeouts.idle, exchange.facts.timeouts.firstByte), .idleTimedOut, exchange)
-        }
-    }
-
-    private func armForBody(_ exchange: Exchange) {
-        arm(exchange.facts.timeouts.idle, .idleTimedOut, exchange)
-    }
-
-    /// Arms for `delay`, but never beyond the exchange's total time.
-    private func arm(_ delay: Duration?, _ failure: UpstreamFailure, _ exchange: Exchange) {
-        let end = exchange.facts.deadline ?? .distantFuture
-        let instant = delay.map { connection.pool.loop.now.advanced(by: $0) } ?? .distantFuture
-        timeout = end < instant ? .totalTimedOut : failure
-        timer.arm(at: min(end, instant))
+    /// Arms for what is waited for now, but never beyond the exchange's total time.
+    private func arm(_ exchange: Exchange) {
+        let due = deadlines.due(from: connection.pool.loop.now, exchange.facts.timeouts, end: exchange.facts.deadline)
+        timeout = due.failure
+        timer.arm(at: due.instant)
     }
 }

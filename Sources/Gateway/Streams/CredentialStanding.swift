@@ -119,7 +119,7 @@ enum StreamEnding: String {
 
 extension ResponseHead {
     /// Whether the answer is a stream of events, which ends with its listener only.
-    fileprivate var isEventStream: Bool {
+    var isEventStream: Bool {
         guard let type = fields.first(.contentType) else { return false }
         return type.starts("text/event-stream")
     }

@@ -112,7 +112,7 @@ enum UpstreamTimeoutSection {
         "first_byte",
         .duration(range),
         .standard(.seconds(30)),
-        "From the sent request to the head of the answer."
+        "From the whole request to the head of the answer."
     )
     static let idle = Setting(
         "idle",
@@ -176,7 +176,8 @@ enum EjectionSection {
         "failures",
         .integer(0...1_000),
         .standard(5),
-        "Failures in a row (no connection, no answer, an invalid one) that eject; 0 never does."
+        "Failures in a row (no connection, no answer within `first_byte` of the whole request, an invalid one) that eject; "
+            + "0 never does."
     )
     static let duration = Setting(
         "duration",
