@@ -24,6 +24,10 @@ final class UpstreamEndpoint {
     ///
     /// A literal or a Unix path has its address from the start.
     var addresses: [SocketAddress]
+    /// Whether the name is being looked up for the first time.
+    private(set) var awaitsAddress: Bool
+    /// The pool that has exchanges waiting for that.
+    private var waitingPool: UpstreamPool?
     /// The `Host` of requests where the route does not keep the client's.
     let authority: [UInt8]
     private var addressCursor = 0
@@ -35,6 +39,7 @@ final class UpstreamEndpoint {
         self.idleCount = idleCount
         self.settings = settings
         self.addresses = settings.literalAddress.map { [$0] } ?? []
+        self.awaitsAddress = addresses.isEmpty
         self.authority = Array(settings.authority.utf8)
     }
 
@@ -48,6 +53,18 @@ final class UpstreamEndpoint {
         guard !addresses.isEmpty else { return nil }
         addressCursor = (addressCursor + 1) % addresses.count
         return addresses[addressCursor]
+    }
+
+    /// Has `pool` hear of the end of the first look-up.
+    func tellAddress(_ pool: UpstreamPool) { waitingPool = pool }
+
+    /// A look-up has ended, or another pool knows the name; without addresses the last ones stay.
+    func lookedUp(_ found: [SocketAddress]) {
+        if !found.isEmpty { addresses = found }
+        awaitsAddress = false
+        guard let pool = waitingPool else { return }
+        waitingPool = nil
+        pool.leaseWaiting()
     }
 
     /// The most recently used idle connection.

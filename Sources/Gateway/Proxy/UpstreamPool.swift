@@ -85,7 +85,6 @@ final class UpstreamPool {
 
     /// A connection came back clean after an exchange.
     func returned(_ connection: UpstreamConnection) {
-        connection.endpoint.succeeded()
         if isRetired { return connection.close() }
         if let next = queue.next(isStreamed: false) { return connection.carry(next) }
         if !connection.endpoint.keep(connection, atMost: settings.pool.idle) { connection.close() }
@@ -96,6 +95,27 @@ final class UpstreamPool {
         metrics.single.closed()
         connection.endpoint.connectionClosed(connection)
         placeFreed()
+    }
+
+    /// Begins with what other pools know of the same names: a reload while DNS is away changes nothing of that.
+    func adoptAddresses(of pools: [UpstreamPool]) {
+        for endpoint in endpoints where endpoint.awaitsAddress {
+            for pool in pools {
+                guard let known = pool.endpoints.first(where: { $0.settings.address == endpoint.settings.address }),
+                    !known.addresses.isEmpty
+                else { continue }
+                endpoint.lookedUp(known.addresses)
+                break
+            }
+        }
+    }
+
+    /// A name has been looked up for the first time: those who wait try again.
+    func leaseWaiting() {
+        for _ in 0..<queue.count {
+            guard let next = queue.next() else { return }
+            lease(for: next, fresh: false)
+        }
     }
 
     /// One more connection may be opened.
@@ -137,7 +157,7 @@ final class UpstreamPool {
             let endpoint = endpoints[cursor]
             cursor = cursor + 1 == endpoints.count ? 0 : cursor + 1
             guard hasPlace(at: endpoint, isStreamed: isStreamed) else { continue }
-            if endpoint === tried || endpoint.isEjected(at: loop.now) {
+            if endpoint === tried || endpoint.awaitsAddress || endpoint.isEjected(at: loop.now) {
                 fallback = fallback ?? endpoint
                 continue
             }
@@ -156,6 +176,10 @@ final class UpstreamPool {
             return enqueue(exchange, isStreamed: isStreamed)
         }
         guard let address = endpoint.nextAddress() else {
+            guard !endpoint.awaitsAddress else {
+                endpoint.tellAddress(self)
+                return enqueue(exchange, isStreamed: isStreamed, .nameNotResolved)
+            }
             failed(endpoint)
             return exchange.upstreamUnavailable(.nameNotResolved, at: endpoint)
         }
@@ -172,7 +196,8 @@ final class UpstreamPool {
         connection.open(address, tls: tls?.streamed, within: exchange.facts.timeouts.connect)
     }
 
-    private func enqueue(_ exchange: Exchange, isStreamed: Bool) {
-        if !queue.add(exchange, isStreamed: isStreamed) { exchange.upstreamUnavailable(.poolExhausted, at: nil) }
+    private func enqueue(_ exchange: Exchange, isStreamed: Bool, _ failure: UpstreamFailure = .poolExhausted) {
+        guard !queue.add(exchange, isStreamed: isStreamed, failure: failure) else { return }
+        exchange.upstreamUnavailable(.poolExhausted, at: nil)
     }
 }

@@ -3,7 +3,7 @@
 
 import Transport
 
-/// The exchanges that wait because every endpoint is at its connection limit, oldest first.
+/// The exchanges that wait because every endpoint is at its connection limit, or for a name's first look-up, oldest first.
 ///
 /// Isolated to the Reactor. None waits longer than its `connect` time.
 @Reactor
@@ -13,6 +13,8 @@ final class UpstreamQueue {
         let end: MonotonicInstant
         /// Whether a stream will do, or a connection of its own is needed.
         let isStreamed: Bool
+        /// What it hears when its time is over.
+        let failure: UpstreamFailure
     }
 
     /// Requests that may wait for a connection; more would only time out in the queue.
@@ -28,11 +30,14 @@ final class UpstreamQueue {
         timer.onFire = { [unowned self] in expire() }
     }
 
+    /// How many wait.
+    var count: Int { entries.count }
+
     /// Takes an exchange; false when too many wait.
-    func add(_ exchange: Exchange, isStreamed: Bool) -> Bool {
+    func add(_ exchange: Exchange, isStreamed: Bool, failure: UpstreamFailure) -> Bool {
         guard entries.count < Self.limit else { return false }
         let end = loop.now.advanced(by: exchange.facts.timeouts.connect)
-        entries.append(Entry(exchange: exchange, end: end, isStreamed: isStreamed))
+        entries.append(Entry(exchange: exchange, end: end, isStreamed: isStreamed, failure: failure))
         armForNext()
         return true
     }
@@ -54,7 +59,8 @@ final class UpstreamQueue {
 
     private func expire() {
         while let index = entries.firstIndex(where: { $0.end <= loop.now }) {
-            entries.remove(at: index).exchange.upstreamUnavailable(.poolExhausted, at: nil)
+            let entry = entries.remove(at: index)
+            entry.exchange.upstreamUnavailable(entry.failure, at: nil)
         }
         armForNext()
     }

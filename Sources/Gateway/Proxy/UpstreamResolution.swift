@@ -48,10 +48,10 @@ final class UpstreamResolution {
         let resolver = resolver
         Task { @Reactor in
             do {
-                let addresses = try await resolver.resolve(host, port: port, deadline: .seconds(5))
-                if !addresses.isEmpty { endpoint.addresses = addresses }
+                endpoint.lookedUp(try await resolver.resolve(host, port: port, deadline: .seconds(5)))
             } catch {
                 // The last addresses stay; a connect failure asks again.
+                endpoint.lookedUp([])
             }
         }
     }

@@ -50,16 +50,16 @@ final class GatewaySnapshot {
                 pools.append(kept)
                 continue
             }
-            pools.append(
-                UpstreamPool(
-                    upstream,
-                    tls: try UpstreamTLSContexts(for: upstream),
-                    limits: .init(settings.http),
-                    loop: loop,
-                    resolver: resolver,
-                    metrics: UpstreamMetrics(upstream: upstream.name, slot: slot)
-                )
+            let pool = UpstreamPool(
+                upstream,
+                tls: try UpstreamTLSContexts(for: upstream),
+                limits: .init(settings.http),
+                loop: loop,
+                resolver: resolver,
+                metrics: UpstreamMetrics(upstream: upstream.name, slot: slot)
             )
+            pool.adoptAddresses(of: old?.pools ?? [])
+            pools.append(pool)
         }
         self.pools = pools
         self.routing = RoutingTable(
