@@ -11,6 +11,8 @@ protocol ClientConnection: AnyObject {
     func drain()
     /// The time to drain has passed: what is under way is told and ended.
     func goAway()
+    /// Ends at once, whatever is under way: the time for saying goodbye is over too.
+    func cut()
     /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool
     /// A new configuration is in force; what it says of the connection itself may ask for a new one.

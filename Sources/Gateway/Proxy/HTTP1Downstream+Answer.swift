@@ -91,7 +91,7 @@ extension HTTP1Downstream {
             stream.outbound.append(bytes)
         }
         stream.outboundAppended()
-        if stream.isCongested, timeout != .writeTimedOut || !timer.isArmed { armForWriting() }
+        if stream.isCongested, writeLimit == .distantFuture { armForWriting() }
     }
 
     func sendEnd(_ exchange: Exchange, trailers: borrowing FieldTable) {
@@ -109,7 +109,7 @@ extension HTTP1Downstream {
     func sendRelayed(_ bytes: Span<UInt8>) {
         stream.outbound.append(bytes)
         stream.outboundAppended()
-        if stream.isCongested, timeout != .writeTimedOut || !timer.isArmed { armForWriting() }
+        if stream.isCongested, writeLimit == .distantFuture { armForWriting() }
     }
 
     func sendLocal(_ answer: LocalAnswer, for exchange: Exchange) {

@@ -33,7 +33,7 @@ extension HTTP1Downstream {
         }
         discarded += count
         if body.isComplete {
-            timer.cancel()
+            disarm()
             closesAfterAnswer ? beginClosing() : awaitRequest()
             return state == .idle
         }
@@ -57,7 +57,7 @@ extension HTTP1Downstream {
 
     /// What is written goes out, then the connection ends; the rest of an upload nobody wants is not read as a request.
     func beginClosing() {
-        timer.cancel()
+        disarm()
         state = .closing
         stream.closeAfterFlush(bearing: body.isComplete ? nil : Self.mostBorne)
     }

@@ -10,7 +10,7 @@ extension HTTP1Downstream {
     func answerWritten() {
         exchange = nil
         wantsBody = false
-        timer.cancel()
+        disarm()
         if closesAfterAnswer || isProcessing && !body.isComplete { return beginClosing() }
         body.isComplete ? awaitRequest() : discardBody()
     }
@@ -28,7 +28,7 @@ extension HTTP1Downstream {
     func becomeRelay() {
         state = .relaying
         closesAfterAnswer = true
-        timer.cancel()
+        disarm()
         readBody()
     }
 
@@ -41,11 +41,15 @@ extension HTTP1Downstream {
 
     /// Draining: an idle connection ends now, a busy one after its answer.
     func drain() {
-        if state == .idle, stream.inbound.isEmpty { close() } else { closesAfterAnswer = true }
+        guard state == .idle, stream.inbound.isEmpty else { return closesAfterAnswer = true }
+        // The last answer may not have left yet.
+        stream.outboundCount == 0 ? close() : beginClosing()
     }
 
     /// The time to drain has passed.
     func goAway() { exchange?.goAway() }
+
+    func cut() { fail(.drainEnded) }
 
     /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool {
@@ -57,7 +61,7 @@ extension HTTP1Downstream {
     func close() {
         guard state != .closed else { return }
         state = .closed
-        timer.cancel()
+        disarm()
         stream.close()
         worker.connectionClosed(self)
     }

@@ -23,28 +23,48 @@ extension HTTP1Downstream {
             fail(timeout)
         case .writeTimedOut:
             writeTimedOut()
-        case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut:
+        case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut, .drainEnded:
             fail(timeout)
         }
     }
 
     func arm(_ delay: Duration, _ failure: ClientFailure) {
+        disarm()
         timeout = failure
         timer.arm(after: delay)
     }
 
     /// Bytes of the body are due; those that came give it more time.
     func armForBody(progressed bytes: Int) {
-        timeout = .bodyTimedOut
         let now = worker.loop.now
-        timer.arm(at: bytes > 0 ? reading.progressed(bytes, at: now, times) : reading.wait(from: now, times))
+        bodyLimit = bytes > 0 ? reading.progressed(bytes, at: now, times) : reading.wait(from: now, times)
+        armForEarlier()
+    }
+
+    /// No bytes of the body are due; what waits for the client goes on being due.
+    func bodyIsNotDue() {
+        bodyLimit = .distantFuture
+        armForEarlier()
     }
 
     /// The client has to take something of what waits for it.
     func armForWriting() {
         unsentAtArming = stream.outboundCount
-        timeout = .writeTimedOut
-        timer.arm(at: writing.wait(from: worker.loop.now, times))
+        writeLimit = writing.wait(from: worker.loop.now, times)
+        armForEarlier()
+    }
+
+    /// A client may owe the rest of its request and take nothing of its answer, each within a time of its own.
+    private func armForEarlier() {
+        timeout = writeLimit < bodyLimit ? .writeTimedOut : .bodyTimedOut
+        timer.arm(at: min(writeLimit, bodyLimit))
+    }
+
+    /// Nothing is due of the client.
+    func disarm() {
+        bodyLimit = .distantFuture
+        writeLimit = .distantFuture
+        timer.cancel()
     }
 
     private func writeTimedOut() {
@@ -61,10 +81,10 @@ extension HTTP1Downstream {
 
     /// The client has taken most of what waited for it.
     func writingEased() {
-        guard timeout == .writeTimedOut else { return }
-        timer.cancel()
+        guard writeLimit != .distantFuture else { return }
+        writeLimit = .distantFuture
         _ = writing.progressed(unsentAtArming - stream.outboundCount, at: worker.loop.now, times)
         writing.pause(at: worker.loop.now)
-        if state == .exchanging, wantsBody, !body.isComplete { armForBody(progressed: 0) }
+        state == .idle ? arm(times.keepAlive, .idleTimedOut) : armForEarlier()
     }
 }

@@ -48,6 +48,9 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     var isProcessing = false
     var timeout = ClientFailure.idleTimedOut
     var unsentAtArming = 0
+    /// When the client must have sent more of the body, and taken more of what waits for it.
+    var bodyLimit = MonotonicInstant.distantFuture
+    var writeLimit = MonotonicInstant.distantFuture
     var reading = ProgressBudget()
     var writing = ProgressBudget()
     let timer: LoopTimer
@@ -135,7 +138,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     }
 
     private func headArrived(_ exchange: Exchange) {
-        timer.cancel()
+        disarm()
         state = .exchanging
         wantsBody = false
         reading.reset()
@@ -159,7 +162,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
             guard state == .exchanging, self.exchange === exchange else { return false }
             stream.consume(step.consumed)
             if body.isComplete {
-                timer.cancel()
+                bodyIsNotDue()
                 body.dropTrailers(named: exchange.facts.route?.removedRequestFields ?? [])
                 exchange.requestBodyEnded(trailers: body.trailers)
                 return true
@@ -183,7 +186,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
 
     func pauseBody() {
         wantsBody = false
-        timer.cancel()
+        bodyIsNotDue()
         reading.pause(at: worker.loop.now)
         stream.pauseReading()
     }
@@ -194,7 +197,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     func refuse(_ violation: HTTPViolation, _ exchange: Exchange) {
         state = .exchanging
         closesAfterAnswer = true
-        timer.cancel()
+        disarm()
         body.begin(.none, worker.snapshot.parserLimits)
         exchange.beginRefused(violation, client: self, connection: facts)
     }
@@ -221,7 +224,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
             if stream.isCongested, !stream.inbound.isEmpty { return }
             exchange = nil
             state = .closing
-            timer.cancel()
+            disarm()
             stream.closeAfterFlush()
         case .exchanging where body.isComplete:
             if stream.inbound.isEmpty { closesAfterAnswer = true }

@@ -56,4 +56,6 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
         stream.close()
         worker.connectionClosed(self)
     }
+
+    func cut() { drain() }
 }

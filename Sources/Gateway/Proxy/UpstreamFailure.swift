@@ -111,4 +111,6 @@ enum ClientFailure: String, Sendable {
     case headTimedOut = "client_head_timeout"
     case bodyTimedOut = "client_body_timeout"
     case writeTimedOut = "client_write_timeout"
+    /// It was we who ended it: the gateway stops, and the time for draining is over.
+    case drainEnded = "drain_ended"
 }

@@ -183,7 +183,11 @@ package final class Worker {
         var isTold = false
         drainTimer.onFire = { [unowned self] in
             let now = loop.now
-            if connections.isEmpty || now >= end.advanced(by: Self.farewell) { return done() }
+            if connections.isEmpty || now >= end.advanced(by: Self.farewell) {
+                // What is cut has its line in the access log too.
+                for connection in connections.values { connection.cut() }
+                return done()
+            }
             if now >= end, !isTold {
                 isTold = true
                 for connection in connections.values { connection.goAway() }
