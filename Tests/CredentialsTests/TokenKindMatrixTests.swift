@@ -99,7 +99,7 @@ import Testing
     func `only a person is taken as the person`(kind: CredentialKind) {
         let bytes = Array("x".utf8)
         var presented = PresentedCredentials(head: bytes.span)
-        presented.note(.clientAuthorization, bytes.span)
+        presented.note(.clientAuthorization, at: 0..<bytes.count)
         let judgement = PersonTable.judge(
             presented,
             rule: .optional,

@@ -243,15 +243,15 @@ extension RequestHead {
         waiter: () -> TokenQueue.Waiter
     ) -> TokenStep {
         guard let value = fields.first(field) else { return .known(.absent) }
-        let place: TokenRange?
+        let place: Range<Int>?
         if field == .authorization {
-            guard BearerField.startsWithScheme(authorization: value) else { return .known(.absent) }
-            place = BearerField.token(authorization: value)
+            place = BearerField.place(authorization: value)
+            if place == nil, !BearerField.startsWithScheme(authorization: value) { return .known(.absent) }
         } else {
-            place = BearerField.token(clientAuthorization: value)
+            place = BearerField.place(clientAuthorization: value)
         }
         guard let place else { return .known(.bad(.malformed)) }
-        return judge.judge(value.extracting(place.range), as: use, from: client, now: now, waiter: waiter)
+        return judge.judge(value.extracting(place), as: use, from: client, now: now, waiter: waiter)
     }
 
     /// Whether the bearer token is of the form of run tokens.

@@ -18,7 +18,7 @@ enum TokenStep {
 }
 
 extension TokenJudge {
-    /// What is known of a token; allocates nothing for one that was seen before.
+    /// What is known of a token, which may be anything; allocates nothing for one that was seen before.
     ///
     /// One that was not is checked at once while there is time for checks in this turn, else in its turn: `waiter` then
     /// hears of it.
@@ -31,6 +31,8 @@ extension TokenJudge {
     ) -> TokenStep {
         keepUp(with: now)
         if let known = seen(token, as: use, now: now) { return .known(known) }
+        // What was seen before was looked at then.
+        guard TokenRange.isOneWord(token) else { return .known(.bad(.malformed)) }
         if queue.isEmpty, budget.mayCheck(at: MonotonicInstant.readClock()) {
             let knowledge = check(token, as: use, now: now)
             return parks(token, as: use, knowledge, waiter) ? .queued : .known(knowledge)
