@@ -7,7 +7,9 @@ package enum WindowDimension: String, Sendable, Codable, CaseIterable {
 }
 
 /// One configured limit: at most `limit` units in any interval of length `window`, for each combination of `per`.
-package struct WindowRule: Sendable, Equatable {
+///
+/// An object, so that a request that is counted by it copies one reference.
+package final class WindowRule: Sendable, Equatable {
     /// Shown in `RateLimit`; lower-case letters, digits, `-` and `_` by configuration.
     package let name: String
     package let per: [WindowDimension]
@@ -48,6 +50,11 @@ package struct WindowRule: Sendable, Equatable {
         part.append(decimal: geometry.bucketMicroseconds)
         keyPart = part
         quotedName = RateLimitFields.quoted(name)
+    }
+
+    package static func == (left: WindowRule, right: WindowRule) -> Bool {
+        left.name == right.name && left.per == right.per && left.limit == right.limit && left.window == right.window
+            && left.cost == right.cost && left.isShadow == right.isShadow
     }
 
     /// The limits that the counter's four bytes and the configuration allow.

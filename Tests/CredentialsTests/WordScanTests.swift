@@ -13,7 +13,8 @@ import Testing
                 for byte in UInt8.min...UInt8.max {
                     var text = [UInt8](repeating: good, count: count)
                     text[place] = byte
-                    #expect(check(text.span) == isGood(byte), "\(byte) at \(place) of \(count)")
+                    let found = check(text.span)
+                    #expect(found == isGood(byte), "\(byte) at \(place) of \(count)")
                 }
             }
         }

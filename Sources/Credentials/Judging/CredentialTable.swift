@@ -102,14 +102,15 @@ package enum CredentialTable {
 
     /// The row of the bearer token; nil: it is no credential here.
     private static func judge(_ token: TokenEvidence, _ standing: Standing) -> Judgement? {
-        let appID = standing.app.appID
         switch token {
         case .unchecked, .absent: return nil
-        case .invalid(let fault): return .refused(.token(fault, in: standing.dialect, appID: appID))
+        case .invalid(let fault):
+            return .refused(.token(fault, in: standing.dialect, appID: standing.app.appID))
         case .verified(let facts):
             if let judgement = TokenRule.judge(facts, standing) { return judgement }
             // E.1: why a run token does not count is not told apart.
-            return facts.kind == .runToken ? .refused(.token(.wrongKind, in: standing.dialect, appID: appID)) : nil
+            guard facts.kind == .runToken else { return nil }
+            return .refused(.token(.wrongKind, in: standing.dialect, appID: standing.app.appID))
         }
     }
 

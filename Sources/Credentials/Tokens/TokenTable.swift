@@ -49,12 +49,13 @@ struct TokenTable: ~Copyable {
     @usableFromInline
     func find(_ token: Span<UInt8>, now: Int64) -> Finding? {
         let hash = hash(token)
+        // Borrowed, so that looking at a place counts no reference.
+        let (hashes, entries) = (hashes.span, entries.span)
         var place = row(of: hash)
         let end = place &+ Self.placesPerRow
         while place < end {
             if hashes[place] == hash, isPresent(place, now: now) {
-                let known = entries[place].token
-                if known.span.holdsSameBytes(as: token) {
+                if entries[place].token.span.holdsSameBytes(as: token) {
                     return entries[place].fault.map { .bad($0) } ?? .good(place: place)
                 }
             }

@@ -27,9 +27,10 @@ final class BudgetEstimates {
 
     /// Redis has counted: what is left of each window is known.
     func learn(_ charge: WindowCharge) {
+        let keys = charge.keys
         var start = 0
         for (index, entry) in charge.entries.enumerated() {
-            let window = digest.of(charge.keys.span.extracting(start..<entry.keyEnd))
+            let window = digest.of(keys.span.extracting(start..<entry.keyEnd))
             start = entry.keyEnd
             makeRoom()
             estimates[window, default: unknown(entry.rule)]
@@ -40,9 +41,10 @@ final class BudgetEstimates {
     /// Whether every window that may refuse still has room by our own guess; if so it is spent there.
     func admits(_ charge: WindowCharge) -> Bool {
         var spent: [(UInt64, WindowEstimate)] = []
+        let keys = charge.keys
         var start = 0
         for entry in charge.entries {
-            let window = digest.of(charge.keys.span.extracting(start..<entry.keyEnd))
+            let window = digest.of(keys.span.extracting(start..<entry.keyEnd))
             start = entry.keyEnd
             var estimate = estimates[window] ?? unknown(entry.rule)
             guard estimate.spend(entry.rule.cost, at: loop.now.nanoseconds) || entry.rule.isShadow else { return false }

@@ -96,13 +96,19 @@ extension RequestPipeline {
     }
 
     private func learn(_ use: TokenUse, in field: KnownField, _ exchange: Exchange) -> Step? {
+        let now = worker.state.clock.now
+        // Without what somebody would need who had to wait.
+        if let known = exchange.request.seenToken(in: field, as: use, by: worker.state.tokens, now: now) {
+            exchange.facts.note(known, in: field)
+            return nil
+        }
         let generation = exchange.generation
         let step = exchange.request.judgeToken(
             in: field,
             as: use,
             by: worker.state.tokens,
             from: exchange.facts.client,
-            now: worker.state.clock.now
+            now: now
         ) { [self] in
             { [self] knowledge in
                 guard exchange.generation == generation, exchange.stage == .judging else { return }

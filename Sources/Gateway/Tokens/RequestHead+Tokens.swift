@@ -17,15 +17,23 @@ extension RequestHead {
         waiter: () -> TokenQueue.Waiter
     ) -> TokenStep {
         guard let value = fields.first(field) else { return .known(.absent) }
-        let place: Range<Int>?
-        if field == .authorization {
-            place = BearerField.place(authorization: value)
-            if place == nil, !BearerField.startsWithScheme(authorization: value) { return .known(.absent) }
-        } else {
-            place = BearerField.place(clientAuthorization: value)
+        guard let place = Self.place(of: field, value) else {
+            let isBearer = field != .authorization || BearerField.startsWithScheme(authorization: value)
+            return .known(isBearer ? .bad(.malformed) : .absent)
         }
-        guard let place else { return .known(.bad(.malformed)) }
         return judge.judge(value.extracting(place), as: use, from: client, now: now, waiter: waiter)
+    }
+
+    /// What is known of the token in a field that was seen before.
+    @Reactor
+    func seenToken(in field: KnownField, as use: TokenUse, by judge: TokenJudge, now: Int64) -> TokenKnowledge? {
+        guard let value = fields.first(field), let place = Self.place(of: field, value) else { return nil }
+        return judge.seen(value.extracting(place), as: use, now: now)
+    }
+
+    private static func place(of field: KnownField, _ value: Span<UInt8>) -> Range<Int>? {
+        field == .authorization
+            ? BearerField.place(authorization: value) : BearerField.place(clientAuthorization: value)
     }
 
     /// Whether the bearer token is of the form of run tokens.

@@ -33,15 +33,18 @@ struct DirectoryTable {
     @inline(__always)
     func find(_ kind: DirectoryKind, _ name: Span<UInt8>) -> DirectorySlot? {
         let wanted = digest.of(kind, name)
-        var at = Int(truncatingIfNeeded: wanted) & (places.count - 1)
-        while true {
-            if places[at].digest == wanted, places[at].name.equals(kind, name), let slot = places[at].slot {
-                if !slot.wasUsed { slot.wasUsed = true }
+        // Borrowed, so that looking at a place counts no reference.
+        let places = places.span
+        var at = Int(truncatingIfNeeded: wanted) & (places.count &- 1)
+        while places[at].slot != nil {
+            if places[at].digest == wanted, places[at].name.equals(kind, name) {
+                let slot = places[at].slot
+                if let slot, !slot.wasUsed { slot.wasUsed = true }
                 return slot
             }
-            if places[at].slot == nil { return nil }
-            at = (at + 1) & (places.count - 1)
+            at = (at &+ 1) & (places.count &- 1)
         }
+        return nil
     }
 
     /// The app of a name in two parts, kept joined by a slash.

@@ -5,16 +5,17 @@ import Buffers
 import Testing
 
 @Suite struct SpanWordsTests {
+    private func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool { left.span.holdsSameBytes(as: right.span) }
+
     @Test(arguments: [0, 1, 7, 8, 33, 500])
     func `the same bytes are the same, and one other byte is not`(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37) }
-        let copy = Array(bytes)
-        #expect(bytes.span.holdsSameBytes(as: copy.span))
-        for place in copy.indices {
-            var other = copy
+        #expect(areSame(bytes, Array(bytes)))
+        for place in bytes.indices {
+            var other = bytes
             other[place] ^= 0x40
-            #expect(!bytes.span.holdsSameBytes(as: other.span))
+            #expect(!areSame(bytes, other))
         }
-        #expect(!bytes.span.holdsSameBytes(as: (copy + [0]).span))
+        #expect(!areSame(bytes, bytes + [0]))
     }
 }
