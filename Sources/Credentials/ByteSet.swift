@@ -35,20 +35,30 @@ package struct ByteSet: Sendable {
 
     /// Whether the bytes and then `ending` are in the set as one string.
     package func contains(_ bytes: Span<UInt8>, followedBy ending: String) -> Bool {
-        if strings.isEmpty { return false }
+        if strings.count <= Self.few { return holds(bytes, followedBy: ending) }
         let hash = ending.utf8.span.tableHash(from: bytes.tableHash(from: ByteSet.seed))
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         while slots[slot] != 0 {
-            let candidate = strings[Int(slots[slot]) - 1]
-            let span = candidate.span
-            if span.count == bytes.count + ending.utf8.count, span.extracting(first: bytes.count).equals(bytes),
-                span.extracting(droppingFirst: bytes.count).equals(ending)
-            {
-                return true
-            }
+            if Self.isSame(strings[Int(slots[slot]) - 1], bytes, followedBy: ending) { return true }
             slot = (slot + 1) & (slots.count - 1)
         }
         return false
+    }
+
+    /// Up to so many strings are compared one by one: that is done before a hash is.
+    private static let few = 4
+
+    private func holds(_ bytes: Span<UInt8>, followedBy ending: String) -> Bool {
+        for candidate in strings where Self.isSame(candidate, bytes, followedBy: ending) { return true }
+        return false
+    }
+
+    @inline(__always)
+    private static func isSame(_ candidate: [UInt8], _ bytes: Span<UInt8>, followedBy ending: String) -> Bool {
+        guard candidate.count == bytes.count + ending.utf8.count else { return false }
+        let span = candidate.span
+        return span.extracting(first: bytes.count).equals(bytes)
+            && (ending.isEmpty || span.extracting(droppingFirst: bytes.count).equals(ending))
     }
 
     private static let seed: UInt64 = 0xcbf2_9ce4_8422_2325

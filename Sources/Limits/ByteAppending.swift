@@ -10,13 +10,15 @@ extension [UInt8] {
     /// Appends `value` in decimal.
     mutating func append(decimal value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
-        var divisor: UInt64 = 1
-        while value.magnitude / divisor >= 10 { divisor *= 10 }
+        // Divides by a constant only, which costs no division.
+        var digits = InlineArray<20, UInt8>(repeating: 0)
         var rest = value.magnitude
-        while divisor > 0 {
-            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
-            rest %= divisor
-            divisor /= 10
-        }
+        var start = 20
+        repeat {
+            start &-= 1
+            digits[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        for index in start..<20 { append(digits[index]) }
     }
 }

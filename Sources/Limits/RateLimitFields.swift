@@ -9,7 +9,7 @@ package enum RateLimitFields {
     package static func appendState(of charge: WindowCharge, to buffer: inout [UInt8]) {
         var isFirst = true
         for index in charge.verdicts.indices where !charge.entries[index].rule.isShadow {
-            append(name: charge.entries[index].rule.name, isFirst: &isFirst, to: &buffer)
+            append(charge.entries[index].rule, isFirst: &isFirst, to: &buffer)
             buffer.append(utf8: ";r=")
             buffer.append(decimal: Int64(charge.verdicts[index].remaining))
             buffer.append(utf8: ";t=")
@@ -21,7 +21,7 @@ package enum RateLimitFields {
     package static func appendPolicy(of rules: [WindowRule], to buffer: inout [UInt8]) {
         var isFirst = true
         for rule in rules where !rule.isShadow {
-            append(name: rule.name, isFirst: &isFirst, to: &buffer)
+            append(rule, isFirst: &isFirst, to: &buffer)
             buffer.append(utf8: ";q=")
             buffer.append(decimal: Int64(rule.limit))
             buffer.append(utf8: ";w=")
@@ -29,15 +29,21 @@ package enum RateLimitFields {
         }
     }
 
-    private static func append(name: String, isFirst: inout Bool, to buffer: inout [UInt8]) {
+    private static func append(_ rule: WindowRule, isFirst: inout Bool, to buffer: inout [UInt8]) {
         if !isFirst { buffer.append(utf8: ", ") }
         isFirst = false
-        buffer.append(UInt8(ascii: "\""))
+        buffer.append(contentsOf: rule.quotedName)
+    }
+
+    /// A name as a string of structured fields.
+    static func quoted(_ name: String) -> [UInt8] {
+        var buffer = [UInt8(ascii: "\"")]
         for byte in name.utf8 {
             // RFC 9651 3.3.3: a string holds visible ASCII; quote and backslash are escaped.
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { buffer.append(UInt8(ascii: "\\")) }
             if byte >= 0x20 && byte < 0x7f { buffer.append(byte) }
         }
         buffer.append(UInt8(ascii: "\""))
+        return buffer
     }
 }

@@ -7,18 +7,24 @@ package enum WindowDimension: String, Sendable, Codable, CaseIterable {
 }
 
 /// One configured limit: at most `limit` units in any interval of length `window`, for each combination of `per`.
-package struct WindowRule: Sendable, Equatable {
+///
+/// An object, so that a request that is counted by it copies one reference.
+package final class WindowRule: Sendable, Equatable {
     /// Shown in `RateLimit`; lower-case letters, digits, `-` and `_` by configuration.
-    package var name: String
-    package var per: [WindowDimension]
-    package var limit: Int
+    package let name: String
+    package let per: [WindowDimension]
+    package let limit: Int
     package let window: Duration
     /// How the window is cut.
     package let geometry: WindowGeometry
     /// What one request costs.
-    package var cost: Int
+    package let cost: Int
     /// Counted and reported, never refused by.
-    package var isShadow: Bool
+    package let isShadow: Bool
+    /// What the rule adds to the key of each of its windows.
+    let keyPart: [UInt8]
+    /// Its name as `RateLimit` spells it.
+    let quotedName: [UInt8]
 
     /// A rule within `limits` and `windows`, whose `cost` is at most its limit; configuration checks before.
     package init(
@@ -39,6 +45,16 @@ package struct WindowRule: Sendable, Equatable {
         geometry = WindowGeometry(window: window)
         self.cost = cost
         self.isShadow = isShadow
+        var part: [UInt8] = []
+        part.append(utf8: ":w:\(name):")
+        part.append(decimal: geometry.bucketMicroseconds)
+        keyPart = part
+        quotedName = RateLimitFields.quoted(name)
+    }
+
+    package static func == (left: WindowRule, right: WindowRule) -> Bool {
+        left.name == right.name && left.per == right.per && left.limit == right.limit && left.window == right.window
+            && left.cost == right.cost && left.isShadow == right.isShadow
     }
 
     /// The limits that the counter's four bytes and the configuration allow.

@@ -71,10 +71,7 @@ package enum WindowKey {
         } else {
             append(tag: "route:", per.contains(.route) ? subject.route : "", to: &buffer)
         }
-        append(":w:", to: &buffer)
-        append(rule.name, to: &buffer)
-        buffer.append(UInt8(ascii: ":"))
-        buffer.append(decimal: rule.geometry.bucketMicroseconds)
+        buffer.append(contentsOf: rule.keyPart)
         for dimension in per {
             switch dimension {
             case .organization, .app: break

@@ -16,7 +16,7 @@ import Testing
         var presented = PresentedCredentials(head: head.span)
         var start = 0
         for (index, field) in fields.enumerated() {
-            presented.note(field.0, head.span.extracting(start..<(start + texts[index].count)))
+            presented.note(field.0, at: start..<(start + texts[index].count))
             start += texts[index].count
         }
         return AppNaming.of(presented, dialect: dialect, routeNamesApp: routeNamesApp)

@@ -118,15 +118,15 @@ struct JudgementMatrix {
         let span = head.span
         var presented = PresentedCredentials(head: span)
         var start = 0
-        if !key.isEmpty { presented.note(.apiKey, span.extracting(0..<key.utf8.count)) }
+        if !key.isEmpty { presented.note(.apiKey, at: 0..<key.utf8.count) }
         start = key.utf8.count
         for origin in origins {
-            presented.note(.origin, span.extracting(start..<(start + origin.utf8.count)))
+            presented.note(.origin, at: start..<(start + origin.utf8.count))
             start += origin.utf8.count
         }
-        if !bearer.isEmpty { presented.note(.authorization, span.extracting(start..<(start + bearer.utf8.count))) }
+        if !bearer.isEmpty { presented.note(.authorization, at: start..<(start + bearer.utf8.count)) }
         start += bearer.utf8.count
-        if dialect == .appengine { presented.note(.organization, span.extracting(start..<(start + 4))) }
+        if dialect == .appengine { presented.note(.organization, at: start..<(start + 4)) }
         return CredentialTable.judge(
             presented,
             access: way.access,

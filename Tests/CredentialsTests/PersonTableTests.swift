@@ -40,7 +40,7 @@ import Testing
     private func judge(_ rule: PersonRule, _ token: TokenEvidence = .unchecked, hasField: Bool = true) -> String {
         let bytes = Array("Bearer x".utf8)
         var presented = PresentedCredentials(head: bytes.span)
-        if hasField { presented.note(.clientAuthorization, bytes.span) }
+        if hasField { presented.note(.clientAuthorization, at: 0..<bytes.count) }
         switch PersonTable.judge(
             presented,
             rule: rule,

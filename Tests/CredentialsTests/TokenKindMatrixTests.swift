@@ -85,6 +85,34 @@ import Testing
         #expect(!admits(judge(.verified(facts(kind, dialect: dialect)), on: others, dialect: dialect), as: kind))
     }
 
+    @Test(arguments: bearers, Dialect.allCases)
+    func `going on by the token alone says what the whole table says`(kind: CredentialKind, dialect: Dialect) {
+        let evidences: [TokenEvidence] = [
+            .verified(facts(kind, dialect: dialect)), .verified(facts(kind, dialect: .vouch)), .invalid(.expired),
+            .invalid(.revoked), .absent,
+        ]
+        for evidence in evidences {
+            for listed in Self.bearers {
+                let whole = judge(evidence, on: [listed], dialect: dialect)
+                let rules = AccessRules(organizations: .any, credentials: CredentialKinds([listed]))
+                let alone = CredentialTable.judge(
+                    byToken: evidence,
+                    access: .restricted(rules),
+                    app: app,
+                    dialect: dialect,
+                    now: Fixture.now
+                )
+                // Where the token decides nothing the whole table refuses, for what else is missing.
+                guard let alone else {
+                    #expect(code(whole) == .appCredentialsRequired)
+                    continue
+                }
+                #expect(admits(alone, as: listed) == admits(whole, as: listed))
+                #expect(code(alone) == code(whole))
+            }
+        }
+    }
+
     @Test(arguments: bearers)
     func `a token of one dialect opens nothing of another`(kind: CredentialKind) {
         for made in Dialect.allCases {
@@ -99,7 +127,7 @@ import Testing
     func `only a person is taken as the person`(kind: CredentialKind) {
         let bytes = Array("x".utf8)
         var presented = PresentedCredentials(head: bytes.span)
-        presented.note(.clientAuthorization, bytes.span)
+        presented.note(.clientAuthorization, at: 0..<bytes.count)
         let judgement = PersonTable.judge(
             presented,
             rule: .optional,

@@ -25,7 +25,8 @@ package enum Judgement: Sendable {
     /// The route is open: no app speaks.
     case open
     case admitted(Admission)
-    case refused(Refusal)
+    /// Boxed, so that the others are small to hand on.
+    indirect case refused(Refusal)
     /// Only the bearer token can still admit it: verify `Authorization`, then judge again with the evidence.
     case needsToken
 }

@@ -15,7 +15,8 @@ package enum AppNaming: Sendable, Equatable {
     case route
     /// Only the bearer token can name it.
     case token
-    case refused(Refusal)
+    /// Boxed, so that the other cases are a word to copy.
+    indirect case refused(Refusal)
 
     /// Decides from the fields alone; allocates only for a refusal.
     ///
@@ -78,8 +79,7 @@ extension AppID {
     /// Whether the bytes have the form of an App ID; allocates nothing.
     package static func isWellFormed(_ bytes: Span<UInt8>) -> Bool {
         guard (5...64).contains(bytes.count), bytes.starts("app_") else { return false }
-        for index in 4..<bytes.count where !Base62.isDigit(bytes[index]) { return false }
-        return true
+        return Base62.areDigits(bytes.extracting(droppingFirst: 4))
     }
 }
 

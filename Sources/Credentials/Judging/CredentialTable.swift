@@ -53,6 +53,19 @@ package enum CredentialTable {
         )
     }
 
+    /// Goes on with a request that `judge` left at `needsToken` when its token is known in the same breath: the rows above
+    /// are not read again; nil: no token decides it, and the whole table does.
+    package static func judge(
+        byToken token: TokenEvidence,
+        access: RouteAccess,
+        app: App,
+        dialect: Dialect,
+        now: Int64
+    ) -> Judgement? {
+        guard case .restricted(let rules) = access else { return nil }
+        return judge(token, Standing(app: app, rules: rules, dialect: dialect, now: now))
+    }
+
     /// What does not change from one row of the table to the next.
     struct Standing {
         let app: App
@@ -81,20 +94,24 @@ package enum CredentialTable {
             }
         }
         if presented.has(.authorization), kinds.takesTokens {
-            switch token {
-            case .unchecked: return .needsToken
-            case .absent: break
-            case .invalid(let fault):
-                return .refused(.token(fault, in: standing.dialect, appID: app.appID))
-            case .verified(let facts):
-                if let judgement = TokenRule.judge(facts, standing) { return judgement }
-                // E.1: why a run token does not count is not told apart.
-                if facts.kind == .runToken {
-                    return .refused(.token(.wrongKind, in: standing.dialect, appID: app.appID))
-                }
-            }
+            if case .unchecked = token { return .needsToken }
+            if let judgement = judge(token, standing) { return judgement }
         }
         return .refused(refusal(presented, standing, keyFault: keyFault))
+    }
+
+    /// The row of the bearer token; nil: it is no credential here.
+    private static func judge(_ token: TokenEvidence, _ standing: Standing) -> Judgement? {
+        switch token {
+        case .unchecked, .absent: return nil
+        case .invalid(let fault):
+            return .refused(.token(fault, in: standing.dialect, appID: standing.app.appID))
+        case .verified(let facts):
+            if let judgement = TokenRule.judge(facts, standing) { return judgement }
+            // E.1: why a run token does not count is not told apart.
+            guard facts.kind == .runToken else { return nil }
+            return .refused(.token(.wrongKind, in: standing.dialect, appID: standing.app.appID))
+        }
     }
 
     private static func unknown(
@@ -103,7 +120,7 @@ package enum CredentialTable {
         rules: AccessRules,
         dialect: Dialect
     ) -> Refusal {
-        guard named == .apiKey else {
+        guard case .apiKey = named else {
             return noApp(presented, named: AppID(presented: presented.appID), rules: rules, dialect: dialect)
         }
         return Refusal(

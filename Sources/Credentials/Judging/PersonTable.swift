@@ -44,5 +44,5 @@ package enum PersonJudgement: Sendable {
     case person(String)
     /// Verify the field's token, then judge again with the evidence.
     case needsToken
-    case refused(Refusal)
+    indirect case refused(Refusal)
 }

@@ -1,38 +1,32 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// The fields of one request that name an app or vouch for it: borrowed bytes and how often each field came.
+/// The fields of one request that name an app or vouch for it: where they lie in the head and how often each came.
 ///
 /// Filled by the request pipeline in one pass over the head; holds no copies, so it cannot outlive the head.
 package struct PresentedCredentials: ~Escapable {
-    /// Empty when the field did not come; ask `has`.
-    package private(set) var origin: Span<UInt8>
-    package private(set) var apiKey: Span<UInt8>
-    package private(set) var authorization: Span<UInt8>
-    package private(set) var clientAuthorization: Span<UInt8>
-    /// `X-App-Id` (offlineid).
-    package private(set) var appID: Span<UInt8>
-    /// `orgid` (appengine).
-    package private(set) var organization: Span<UInt8>
-    /// `appId` as a field (appengine).
-    package private(set) var appName: Span<UInt8>
+    /// Where a value lies in the head; narrow, so that all of them are a cache line.
+    private struct Place: BitwiseCopyable {
+        var start: UInt32 = 0
+        var end: UInt32 = 0
+    }
+
     /// A field came more than once: the request is ambiguous whatever else it says (E.1).
     package private(set) var isAmbiguous = false
     private var present: UInt8 = 0
     private let head: Span<UInt8>
+    private var originPlace = Place()
+    private var apiKeyPlace = Place()
+    private var authorizationPlace = Place()
+    private var clientAuthorizationPlace = Place()
+    private var appIDPlace = Place()
+    private var organizationPlace = Place()
+    private var appNamePlace = Place()
 
-    /// A request without any of the fields, whose values live in (or as long as) `head`.
+    /// A request without any of the fields, whose values live in `head`.
     @_lifetime(copy head)
     package init(head: Span<UInt8>) {
-        let none = head.extracting(0..<0)
         self.head = head
-        origin = none
-        apiKey = none
-        authorization = none
-        clientAuthorization = none
-        appID = none
-        organization = none
-        appName = none
     }
 
     /// Whether the field came, be it with an empty value.
@@ -41,31 +35,54 @@ package struct PresentedCredentials: ~Escapable {
 
     /// Notes one field of the request whose value lies at `range` of the head.
     @_lifetime(self: copy self)
-    @inline(__always)
     package mutating func note(_ field: CredentialField, at range: Range<Int>) {
-        note(field, head.extracting(range))
+        if has(field) { isAmbiguous = true }
+        present |= field.bit
+        let place = Place(start: UInt32(range.lowerBound), end: UInt32(range.upperBound))
+        switch field {
+        case .origin: originPlace = place
+        case .apiKey: apiKeyPlace = place
+        case .authorization: authorizationPlace = place
+        case .clientAuthorization: clientAuthorizationPlace = place
+        case .appID: appIDPlace = place
+        case .organization: organizationPlace = place
+        case .appName: appNamePlace = place
+        }
     }
 
     /// One of the fields came more than once.
     @_lifetime(self: copy self)
     package mutating func noteRepetition() { isAmbiguous = true }
 
-    /// Notes one field of the request.
-    @_lifetime(self: copy self, copy value)
-    @inline(__always)
-    package mutating func note(_ field: CredentialField, _ value: Span<UInt8>) {
-        if has(field) { isAmbiguous = true }
-        present |= field.bit
-        switch field {
-        case .origin: origin = value
-        case .apiKey: apiKey = value
-        case .authorization: authorization = value
-        case .clientAuthorization: clientAuthorization = value
-        case .appID: appID = value
-        case .organization: organization = value
-        case .appName: appName = value
-        }
+    // MARK: Values, empty when the field did not come
+
+    package var origin: Span<UInt8> {
+        @_lifetime(copy self) get { value(originPlace) }
     }
+    package var apiKey: Span<UInt8> {
+        @_lifetime(copy self) get { value(apiKeyPlace) }
+    }
+    package var authorization: Span<UInt8> {
+        @_lifetime(copy self) get { value(authorizationPlace) }
+    }
+    package var clientAuthorization: Span<UInt8> {
+        @_lifetime(copy self) get { value(clientAuthorizationPlace) }
+    }
+    /// `X-App-Id` (offlineid).
+    package var appID: Span<UInt8> {
+        @_lifetime(copy self) get { value(appIDPlace) }
+    }
+    /// `orgid` (appengine).
+    package var organization: Span<UInt8> {
+        @_lifetime(copy self) get { value(organizationPlace) }
+    }
+    /// `appId` as a field (appengine).
+    package var appName: Span<UInt8> {
+        @_lifetime(copy self) get { value(appNamePlace) }
+    }
+
+    @_lifetime(copy self)
+    private func value(_ place: Place) -> Span<UInt8> { head.extracting(Int(place.start)..<Int(place.end)) }
 }
 
 /// The request fields that matter for judging.

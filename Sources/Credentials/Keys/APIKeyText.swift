@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// The text form of an API key: `sally_`, 12 characters of key id, 32 of secret, 6 of checksum; 56 bytes in all.
 ///
 /// The checksum (CRC-32 in base 62) refuses a mistyped key before any look-up; the id finds its record; the secret (190
@@ -39,9 +41,7 @@ package struct APIKeyText: Sendable, Equatable {
     /// Parses a presented key; nil when form or checksum is wrong; allocates nothing.
     package init?(parsing key: Span<UInt8>) {
         guard let name = Name(unchecked: key), key.starts(Self.prefix) else { return nil }
-        for index in Self.prefix.utf8.count..<Self.length {
-            guard Base62.isDigit(key[index]) else { return nil }
-        }
+        guard Base62.areDigits(key.extracting(droppingFirst: Self.prefix.utf8.count)) else { return nil }
         var sum = CRC32.checksum(of: key.extracting(0..<Self.checkedLength))
         for index in stride(from: Self.length - 1, through: Self.checkedLength, by: -1) {
             guard key[index] == Base62.digit(Int(sum % 62)) else { return nil }
@@ -107,6 +107,31 @@ enum Base62 {
             true
         default: false
         }
+    }
+
+    /// Whether all bytes are digits, eight at a time.
+    static func areDigits(_ bytes: Span<UInt8>) -> Bool {
+        var index = 0
+        while index &+ 8 <= bytes.count {
+            guard areDigits(bytes.word(at: index)) else { return false }
+            index &+= 8
+        }
+        while index < bytes.count {
+            guard isDigit(bytes[index]) else { return false }
+            index &+= 1
+        }
+        return true
+    }
+
+    /// Whether all eight bytes of a word are digits.
+    ///
+    /// Of bytes below 128 adding `128 - n` sets the highest bit of those that are `n` or more, and carries into no other.
+    @inline(__always)
+    private static func areDigits(_ word: UInt64) -> Bool {
+        let folded = word | 0x2020_2020_2020_2020
+        let letters = (folded &+ 0x1f1f_1f1f_1f1f_1f1f) & ~(folded &+ 0x0505_0505_0505_0505)
+        let digits = (word &+ 0x5050_5050_5050_5050) & ~(word &+ 0x4646_4646_4646_4646)
+        return (letters | digits) & ~word & 0x8080_8080_8080_8080 == 0x8080_8080_8080_8080
     }
 
     static func digit(_ value: Int) -> UInt8 {

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 /// Why a token is no good; for logs and metrics, never told to the caller (only expiry is).
+@usableFromInline
 package enum TokenFault: String, Error, Sendable, Equatable, CaseIterable {
     /// Not three segments of canonical base64url, or not JSON as strict as ours.
     case malformed

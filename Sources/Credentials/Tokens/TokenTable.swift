@@ -13,7 +13,15 @@ struct TokenTable: ~Copyable {
         var token: [UInt8] = []
         var validUntil = Int64.min
         var generation: UInt32 = 0
-        var isGood = false
+        /// nil: the token was good.
+        var fault: TokenFault?
+    }
+
+    /// What is remembered of a token.
+    @usableFromInline
+    enum Finding {
+        case good(place: Int)
+        case bad(TokenFault)
     }
 
     /// Beside the entries, so that a row is one look at the memory; 0 is free.
@@ -37,16 +45,19 @@ struct TokenTable: ~Copyable {
 
     var placeCount: Int { entries.count }
 
-    /// The place of a token that is remembered and still counts at `now`; allocates nothing.
+    /// What is remembered of a token and still counts at `now`; allocates nothing.
     @usableFromInline
-    func find(_ token: Span<UInt8>, now: Int64) -> Int? {
+    func find(_ token: Span<UInt8>, now: Int64) -> Finding? {
         let hash = hash(token)
+        // Borrowed, so that looking at a place counts no reference.
+        let (hashes, entries) = (hashes.span, entries.span)
         var place = row(of: hash)
         let end = place &+ Self.placesPerRow
         while place < end {
             if hashes[place] == hash, isPresent(place, now: now) {
-                let known = entries[place].token
-                if known.span.equals(token) { return place }
+                if entries[place].token.span.holdsSameBytes(as: token) {
+                    return entries[place].fault.map { .bad($0) } ?? .good(place: place)
+                }
             }
             place &+= 1
         }
@@ -54,9 +65,9 @@ struct TokenTable: ~Copyable {
     }
 
     /// Gives a token a place; nil where there is none for one that is no good.
-    mutating func insert(_ token: Span<UInt8>, isGood: Bool, until: Int64, now: Int64) -> Int? {
+    mutating func insert(_ token: Span<UInt8>, _ fault: TokenFault?, until: Int64, now: Int64) -> Int? {
         let hash = hash(token)
-        guard let place = place(for: hash, isGood: isGood, now: now) else { return nil }
+        guard let place = place(for: hash, isGood: fault == nil, now: now) else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(token.count)
         for index in token.indices { bytes.append(token[index]) }
@@ -64,8 +75,8 @@ struct TokenTable: ~Copyable {
         entries[place] = Entry(
             token: bytes,
             validUntil: until,
-            generation: isGood ? generation : faultGeneration,
-            isGood: isGood
+            generation: fault == nil ? generation : faultGeneration,
+            fault: fault
         )
         return place
     }
@@ -85,7 +96,7 @@ struct TokenTable: ~Copyable {
 
     private func isPresent(_ place: Int, now: Int64) -> Bool {
         entries[place].validUntil > now
-            && entries[place].generation == (entries[place].isGood ? generation : faultGeneration)
+            && entries[place].generation == (entries[place].fault == nil ? generation : faultGeneration)
     }
 
     /// The place of the same token, else a free or dead one, else a bad one, else (for good tokens) the soonest to end.
@@ -97,7 +108,7 @@ struct TokenTable: ~Copyable {
             let rank: Int64
             if hashes[place] == 0 || !isPresent(place, now: now) {
                 rank = 0
-            } else if !entries[place].isGood {
+            } else if entries[place].fault != nil {
                 rank = 1
             } else {
                 if !isGood { continue }
@@ -112,6 +123,11 @@ struct TokenTable: ~Copyable {
     private func hash(_ bytes: Span<UInt8>) -> UInt64 {
         var state = key.0 ^ UInt64(truncatingIfNeeded: bytes.count)
         var index = 0
+        // Two words a step: what multiplies has to wait for what was multiplied before.
+        while index &+ 16 <= bytes.count {
+            state = Self.fold(state ^ bytes.word(at: index), key.1 ^ bytes.word(at: index &+ 8))
+            index &+= 16
+        }
         while index &+ 8 <= bytes.count {
             state = Self.fold(state ^ bytes.word(at: index), key.1)
             index &+= 8

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Credentials
 import Limits
 import Store
@@ -36,6 +37,18 @@ extension RequestPipeline: WindowReceiver {
         exchange.budgetAnswered(failure)
         guard exchange.stage == .judging else { return }
         advance(exchange)
+    }
+
+    /// The state of the windows and the policy that they follow, as field lines.
+    func appendBudgetState(of charge: WindowCharge, policy: [UInt8], to buffer: inout ByteBuffer) {
+        budgetState.removeAll(keepingCapacity: true)
+        RateLimitFields.appendState(of: charge, to: &budgetState)
+        if budgetState.isEmpty { return }
+        buffer.append("ratelimit: ")
+        buffer.append(contentsOf: budgetState)
+        buffer.append("\r\nratelimit-policy: ")
+        buffer.append(contentsOf: policy)
+        buffer.append("\r\n")
     }
 
     private func judgeBudget(_ exchange: Exchange) -> Step {
@@ -85,6 +98,12 @@ extension Exchange {
         )
     }
 
+    /// Appends `budgetFields` to an answer's head without making them first.
+    func appendBudgetFields(to buffer: inout ByteBuffer) {
+        guard facts.hasBudget, let budget = budgetRules else { return }
+        worker.pipeline.appendBudgetState(of: charge, policy: budget.policyText, to: &buffer)
+    }
+
     /// The windows that the request is counted in.
     var budgetRules: BudgetRules? {
         if let route = facts.route { return route.budget }
@@ -124,19 +143,29 @@ struct BudgetRules: Sendable {
     }
 }
 
-/// Exchanges whose windows are being spent, by a number that is never used twice.
+/// Exchanges whose windows are being spent, by a number that comes again after a billion uses of a place: the place, and
+/// how often it was taken.
 @Reactor
 struct WaitingExchanges {
-    private var exchanges: [Int: Exchange] = [:]
-    private var last = 0
+    private var exchanges: [(exchange: Exchange?, uses: UInt32)] = []
+    private var free: [UInt32] = []
 
     mutating func insert(_ exchange: Exchange) -> Int {
-        last &+= 1
-        exchanges[last] = exchange
-        return last
+        guard let place = free.popLast() else {
+            exchanges.append((exchange, 0))
+            return exchanges.count - 1
+        }
+        exchanges[Int(place)].exchange = exchange
+        return Int(exchanges[Int(place)].uses) << 32 | Int(place)
     }
 
     mutating func remove(_ token: Int) -> Exchange? {
-        exchanges.removeValue(forKey: token)
+        let place = token & 0xffff_ffff
+        guard exchanges.indices.contains(place), Int(exchanges[place].uses) == token >> 32,
+            let exchange = exchanges[place].exchange
+        else { return nil }
+        exchanges[place] = (nil, (exchanges[place].uses &+ 1) & 0x3fff_ffff)
+        free.append(UInt32(truncatingIfNeeded: place))
+        return exchange
     }
 }

@@ -20,18 +20,15 @@ extension RequestPipeline {
         )
         if case .refused(let refusal) = naming { return refuse(exchange, refusal) }
         exchange.facts.naming = naming
-        if naming == .token, let step = nameByToken(exchange, route) { return step }
+        if case .token = naming, let step = nameByToken(exchange, route) { return step }
         switch find(naming, exchange, route) {
         case .known(let app):
             worker.metrics.cacheHits.increment()
             exchange.facts.app = app
-            exchange.facts.lookup = .found(app)
         case .unknown:
             worker.metrics.cacheUnknown.increment()
-            exchange.facts.lookup = .unknown
         case .broken:
             worker.metrics.cacheBroken.increment()
-            exchange.facts.lookup = .unknown
         case .unresolved:
             worker.metrics.cacheMisses.increment()
             return load(naming, exchange, route)
@@ -44,8 +41,8 @@ extension RequestPipeline {
 
     private func find(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> Store.AppLookup {
         let directory = worker.state.directory
-        if naming == .route, let app = route.app { return directory.app(id: app.utf8.span) }
-        if naming == .token { return exchange.facts.token?.app(in: directory) ?? .unknown }
+        if case .route = naming, let app = route.app { return directory.app(id: app.utf8.span) }
+        if case .token = naming { return exchange.facts.token?.app(in: directory) ?? .unknown }
         return exchange.request.app(named: naming, in: directory)
     }
 
@@ -79,13 +76,13 @@ extension RequestPipeline {
     }
 
     /// Notes whom the request speaks for.
-    func admit(_ admission: Admission, _ exchange: Exchange, _ route: Route) {
+    func admit(_ admission: consuming Admission, _ exchange: Exchange, _ route: Route) {
         exchange.facts.outcome = .admitted
-        exchange.facts.app = admission.app
-        exchange.facts.admission = admission
         exchange.facts.openRevision = worker.state.streams.revision
-        exchange.facts.isOriginListed = exchange.request.hasOrigin(listedBy: admission.app, in: route.settings.dialect)
+        exchange.facts.isOriginListed =
+            admission.kind == .origin || exchange.request.hasOrigin(listedBy: admission.app, in: route.dialect)
         if let key = admission.keyID { noteUse(of: key, admission.app, exchange) }
+        exchange.facts.admission = admission
         worker.metrics.admissions.increment()
     }
 
@@ -102,23 +99,51 @@ extension RequestPipeline {
         let endpoint = route.signInEndpoint(of: exchange)
         let isGuest = route.settings.dialect == .appengine && endpoint == .guest
         if let endpoint, endpoint != .refresh, !isGuest { return checkSignIn(exchange, endpoint, route) }
+        let access = isGuest ? route.signInAccess : route.access
         let judgement = CredentialTable.judge(
             exchange.request.presentedCredentials,
-            access: isGuest ? route.signInAccess : route.settings.access,
+            access: access,
             app: exchange.facts.lookup,
             named: exchange.facts.naming,
-            dialect: route.settings.dialect,
+            dialect: route.dialect,
             peppers: worker.state.peppers,
             token: evidence(exchange.facts.token, app: exchange.facts.app),
             now: worker.state.clock.now
         )
+        if case .needsToken = judgement {
+            if let step = learnToken(exchange, route) { return step }
+            // What is known of it now is never "unchecked": where it decides nothing, the whole table is read once more.
+            guard let judgement = judgeByToken(exchange, access, route) else { return checkCredential(exchange) }
+            return follow(judgement, exchange, route, endpoint)
+        }
+        return follow(judgement, exchange, route, endpoint)
+    }
+
+    private func judgeByToken(_ exchange: Exchange, _ access: RouteAccess, _ route: Route) -> Judgement? {
+        guard let app = exchange.facts.app else { return nil }
+        return CredentialTable.judge(
+            byToken: evidence(exchange.facts.token, app: app),
+            access: access,
+            app: app,
+            dialect: route.dialect,
+            now: worker.state.clock.now
+        )
+    }
+
+    /// Does what was judged.
+    private func follow(
+        _ judgement: Judgement,
+        _ exchange: Exchange,
+        _ route: Route,
+        _ endpoint: SignInEndpoint?
+    ) -> Step {
         if endpoint == .refresh { noteRenewal(judgement, exchange, route) }
         switch judgement {
         case .open:
             exchange.facts.outcome = .admitted
         case .admitted(let admission):
             admit(admission, exchange, route)
-            if isGuest, let settings = route.settings.signIn {
+            if endpoint == .guest, let settings = route.settings.signIn {
                 exchange.facts.signIn = SignInAttempt(.guest, settings, stage: .undecided(fallback: .stateAway))
             }
         case .refused where exchange.facts.signIn != nil:
@@ -130,8 +155,7 @@ extension RequestPipeline {
             }
             return refuse(exchange, refusal, logged: exchange.facts.tokenReason(of: refusal))
         case .needsToken:
-            // What is known then is never "unchecked", so this happens once.
-            return learnToken(exchange, route) ?? checkCredential(exchange)
+            preconditionFailure("a token is looked at before its judgement is followed")
         }
         return .proceed
     }

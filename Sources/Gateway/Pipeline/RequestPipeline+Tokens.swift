@@ -96,13 +96,19 @@ extension RequestPipeline {
     }
 
     private func learn(_ use: TokenUse, in field: KnownField, _ exchange: Exchange) -> Step? {
+        let now = worker.state.clock.now
+        // Without what somebody would need who had to wait.
+        if let known = exchange.request.seenToken(in: field, as: use, by: worker.state.tokens, now: now) {
+            exchange.facts.note(known, in: field)
+            return nil
+        }
         let generation = exchange.generation
         let step = exchange.request.judgeToken(
             in: field,
             as: use,
             by: worker.state.tokens,
             from: exchange.facts.client,
-            now: worker.state.clock.now
+            now: now
         ) { [self] in
             { [self] knowledge in
                 guard exchange.generation == generation, exchange.stage == .judging else { return }
@@ -178,110 +184,5 @@ extension ExchangeFacts {
         case .appTokenInvalid, .invalidRunToken: token?.fault?.logWord ?? "token_revoked"
         default: nil
         }
-    }
-}
-
-extension TokenKnowledge {
-    /// Why it is no good.
-    var fault: TokenFault? {
-        if case .bad(let fault) = self { fault } else { nil }
-    }
-
-    /// The key that signed it.
-    var keyID: String? {
-        if case .good(let token) = self { token.facts.keyID } else { nil }
-    }
-
-    /// The app that it names.
-    var namedApp: TokenApp? {
-        if case .good(let token) = self { token.facts.namedApp } else { nil }
-    }
-
-    /// Asks the directory for the app that it names.
-    @Reactor
-    func app(in directory: AppDirectory) -> Store.AppLookup {
-        switch namedApp {
-        case .record(let id): directory.app(record: id.rawValue.utf8.span)
-        case .appID(let id): directory.app(id: id.rawValue.utf8.span)
-        case nil: .unknown
-        }
-    }
-}
-
-extension TokenFault {
-    /// The word of the access log.
-    var logWord: String {
-        switch self {
-        case .malformed: "token_malformed"
-        case .tooLong: "token_too_long"
-        case .forbiddenHeader: "token_forbidden_header"
-        case .wrongType: "token_wrong_type"
-        case .wrongAlgorithm: "token_wrong_algorithm"
-        case .unknownKey: "token_unknown_key"
-        case .badSignature: "token_bad_signature"
-        case .wrongIssuer: "token_wrong_issuer"
-        case .wrongAudience: "token_wrong_audience"
-        case .wrongKind: "token_wrong_kind"
-        case .badClaims: "token_bad_claims"
-        case .expired: "token_expired"
-        case .notYetValid: "token_not_yet_valid"
-        case .tooLongLived: "token_too_long_lived"
-        case .revoked: "token_revoked"
-        }
-    }
-}
-
-extension RequestHead {
-    /// Judges the token in a field; something of another scheme in `Authorization` is no token of ours.
-    @Reactor
-    fileprivate func judgeToken(
-        in field: KnownField,
-        as use: TokenUse,
-        by judge: TokenJudge,
-        from client: IPAddress,
-        now: Int64,
-        waiter: () -> TokenQueue.Waiter
-    ) -> TokenStep {
-        guard let value = fields.first(field) else { return .known(.absent) }
-        let place: TokenRange?
-        if field == .authorization {
-            guard BearerField.startsWithScheme(authorization: value) else { return .known(.absent) }
-            place = BearerField.token(authorization: value)
-        } else {
-            place = BearerField.token(clientAuthorization: value)
-        }
-        guard let place else { return .known(.bad(.malformed)) }
-        return judge.judge(value.extracting(place.range), as: use, from: client, now: now, waiter: waiter)
-    }
-
-    /// Whether the bearer token is of the form of run tokens.
-    fileprivate var bearsRunToken: Bool {
-        guard let value = fields.first(.authorization), let place = BearerField.token(authorization: value) else {
-            return false
-        }
-        return value.extracting(place.range).starts("rt_")
-    }
-
-    /// The run token and what it must be bound to.
-    fileprivate var runToken: (token: [UInt8], binding: RunTokenBinding) {
-        var token: [UInt8] = []
-        if let value = fields.first(.authorization), let place = BearerField.token(authorization: value) {
-            token = place.range.map { value[$0] }
-        }
-        let binding = RunTokenBinding(
-            device: text(named: "x-device-id"),
-            version: text(named: "x-app-version"),
-            platform: text(named: "x-app-platform")
-        )
-        return (token, binding)
-    }
-
-    /// The one value of a field by its lower-case name; empty when it did not come, or came twice.
-    private func text(named name: String) -> String {
-        guard let index = fields.firstIndex(named: name.utf8.span, from: 0),
-            fields.firstIndex(named: name.utf8.span, from: index + 1) == nil
-        else { return "" }
-        let value = fields.value(at: index)
-        return value.text
     }
 }

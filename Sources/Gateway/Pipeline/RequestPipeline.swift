@@ -36,6 +36,8 @@ final class RequestPipeline {
     var waiting = WaitingExchanges()
     /// Holds one path at a time while its policy looks at it.
     var scratch = ByteBuffer()
+    /// Holds the state of one request's windows at a time while it is written.
+    var budgetState: [UInt8] = []
     let failures = FailureBudget()
 
     init(worker: Worker) {

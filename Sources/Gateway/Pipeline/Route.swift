@@ -35,6 +35,8 @@ final class Route {
     /// The app that requests speak for when they name none.
     let app: String?
     let bodyTooLarge: Refusal
+    let dialect: Dialect
+    let access: RouteAccess
     /// Nobody is asked for a credential.
     let isOpen: Bool
     /// Whether a person's token is asked for.
@@ -57,6 +59,8 @@ final class Route {
         )
         signInPaths = settings.signIn?.paths(in: settings.dialect) ?? []
         signInAccess = Self.signInAccess(settings)
+        dialect = settings.dialect
+        access = settings.access
         isOpen = settings.access == .open
         if case .restricted(let rules) = settings.access {
             personRule = rules.person

@@ -32,7 +32,7 @@ extension Exchange {
         }
         if facts.isOriginListed { appendCORSFields(route, to: &buffer) }
         if !route.varyLine.isEmpty { buffer.append(contentsOf: route.varyLine) }
-        if facts.hasBudget { Self.append(budgetFields, to: &buffer) }
+        if facts.hasBudget { appendBudgetFields(to: &buffer) }
         if facts.signIn != nil { Self.append(verdictFields, to: &buffer) }
         if !route.addedAnswerFields.isEmpty { buffer.append(contentsOf: route.addedAnswerFields) }
     }

@@ -24,9 +24,8 @@ struct ExchangeFacts {
 
     var outcome = Outcome.rejected
     var reason: String?
+    /// The app that the request names, where the registry knows it.
     var app: App?
-    /// What the registry said of the app that the request names.
-    var lookup = Credentials.AppLookup.unknown
     /// How the request names its app.
     var naming = AppNaming.token
     /// How often the request had to wait for Redis.
@@ -75,6 +74,9 @@ struct ExchangeFacts {
 
     /// The dialect that refusals speak; before a place is known, the neutral shape of dialect A.
     var dialect: Dialect { route?.settings.dialect ?? local?.endpoint.group.dialect ?? .offlineid }
+
+    /// What the registry said of the app that the request names.
+    var lookup: Credentials.AppLookup { app.map { .found($0) } ?? .unknown }
 
     /// The pool the route forwards to.
     var upstreamPool: UpstreamPool? { route?.pool }

@@ -18,7 +18,7 @@ enum TokenStep {
 }
 
 extension TokenJudge {
-    /// What is known of a token; allocates nothing for one that was seen before.
+    /// What is known of a token, which may be anything; allocates nothing for one that was seen before.
     ///
     /// One that was not is checked at once while there is time for checks in this turn, else in its turn: `waiter` then
     /// hears of it.
@@ -29,8 +29,9 @@ extension TokenJudge {
         now: Int64,
         waiter: () -> TokenQueue.Waiter
     ) -> TokenStep {
-        keepUp(with: now)
         if let known = seen(token, as: use, now: now) { return .known(known) }
+        // What was seen before was looked at then.
+        guard TokenRange.isOneWord(token) else { return .known(.bad(.malformed)) }
         if queue.isEmpty, budget.mayCheck(at: MonotonicInstant.readClock()) {
             let knowledge = check(token, as: use, now: now)
             return parks(token, as: use, knowledge, waiter) ? .queued : .known(knowledge)
@@ -48,7 +49,9 @@ extension TokenJudge {
     /// One tick of the timers: what waits is looked at a hundred times a second.
     private static let turnLength = Duration.milliseconds(10)
 
-    private func seen(_ token: Span<UInt8>, as use: TokenUse, now: Int64) -> TokenKnowledge? {
+    /// What is known of a token that was seen before, which may be anything.
+    func seen(_ token: Span<UInt8>, as use: TokenUse, now: Int64) -> TokenKnowledge? {
+        keepUp(with: now)
         let outcome =
             switch use {
             case .application: application.outcome(for: token, now: now)

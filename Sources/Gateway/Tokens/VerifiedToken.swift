@@ -18,11 +18,3 @@ package final class VerifiedToken: Sendable {
         if case .outside = facts.source { isOutside = true } else { isOutside = false }
     }
 }
-
-/// What is known of a token.
-enum TokenKnowledge {
-    case good(VerifiedToken)
-    case bad(TokenFault)
-    /// The field holds no token but something of another scheme.
-    case absent
-}

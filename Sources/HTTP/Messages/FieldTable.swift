@@ -150,6 +150,7 @@ package struct FieldTable: ~Copyable {
 
     /// The place of the first `field`.
     @inlinable
+    @inline(__always)
     package func firstIndex(of field: KnownField) -> Int? {
         guard present.contains(field) else { return nil }
         var index = 0

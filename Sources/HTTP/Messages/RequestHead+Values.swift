@@ -12,6 +12,7 @@ extension RequestHead {
 
     /// Where in `bytes` the value of the first `field` lies; nil when it did not come.
     @inlinable
+    @inline(__always)
     package func valueRange(of field: KnownField) -> Range<Int>? {
         guard let index = fields.firstIndex(of: field) else { return nil }
         return valueRange(at: index)
@@ -19,6 +20,7 @@ extension RequestHead {
 
     /// Where in `bytes` the value of the field at `index` lies.
     @inlinable
+    @inline(__always)
     package func valueRange(at index: Int) -> Range<Int> {
         let slot = fields.slots[index]
         return Int(slot.valueStart)..<Int(slot.valueEnd)

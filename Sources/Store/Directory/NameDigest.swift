@@ -7,11 +7,11 @@ import Buffers
 ///
 /// Multiply and fold over words; what it finds is always compared in full, so two names that meet cost a step and
 /// nothing else.
-struct NameDigest {
+package struct NameDigest {
     private let key: (UInt64, UInt64)
 
     /// A hash under a key of its own.
-    init() {
+    package init() {
         key = (.random(in: .min ... .max), .random(in: .min ... .max))
     }
 
@@ -24,6 +24,11 @@ struct NameDigest {
     /// The digest of a name in two parts.
     func of(_ kind: DirectoryKind, _ first: Span<UInt8>, _ second: Span<UInt8>) -> UInt64 {
         finish(mix(mix(key.0 ^ UInt64(kind.rawValue), first), second))
+    }
+
+    /// The digest of bytes that are no name of the directory.
+    package func of(_ bytes: Span<UInt8>) -> UInt64 {
+        finish(mix(key.0, bytes))
     }
 
     /// The digest of two words.
