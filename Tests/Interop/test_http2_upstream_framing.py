@@ -39,8 +39,12 @@ def literal(fields):
     """HPACK without any table."""
     def text(value):
         value = value.encode("latin-1")
-        assert len(value) < 127
-        return bytes([len(value)]) + value
+        # RFC 7541 5.1: what does not fit into seven bits follows in groups of seven.
+        rest, length = len(value) - 127, bytes([min(len(value), 127)])
+        while rest >= 0:
+            length += bytes([rest & 127 | (128 if rest > 127 else 0)])
+            rest = (rest >> 7) or -1
+        return length + value
 
     return b"".join(b"\x00" + text(n) + text(v) for n, v in fields)
 
