@@ -7,7 +7,7 @@
 BUILD_PACKAGES=(libssl-dev libnghttp2-dev libhiredis-dev libyaml-dev)
 RUN_PACKAGES=(redis-server openssl curl python3 ca-certificates)
 # What the tests use besides: real clients, a real browser, real upstreams.
-TEST_PACKAGES=(python3-venv jose nghttp2-client nodejs nginx chromium wrk strace procps)
+TEST_PACKAGES=(python3-venv faketime jose nghttp2-client nodejs nginx chromium wrk strace procps)
 # What the gateway is measured beside.
 LOAD_PACKAGES=(haproxy nghttp2-client nginx libnginx-mod-http-lua lua-resty-core lua-cjson gcc libc6-dev procps redis-server redis-tools strace)
 
