@@ -334,7 +334,9 @@ def test_6_9_1_a_client_may_not_send_beyond_its_window(client):
     stream = client.headers(head("POST", "/open/slow?s=3"), end=False)
     client.data(stream, b"x" * (2 << 20))
     got = client.outcome(stream)
-    assert got in ("reset 3", "goaway 3", "closed", "status 200", "status 413"), got
+    # Nothing is wrong where the gateway was as fast as we are, and let in every byte.
+    granted = client.initial_window + sum(int.from_bytes(f.payload, "big") for f in client.frames if f.type == WINDOW_UPDATE and f.stream == stream)
+    assert got in ("reset 3", "goaway 3", "closed", "status 200", "status 413") or granted >= 2 << 20, got
 
 
 # -- 8.1 messages -----------------------------------------------------------------------------------------------------------------

@@ -71,6 +71,31 @@ def test_an_empty_redis_is_a_lost_registry_and_not_one_without_apps(stand):
     eventually(lambda: os.path.exists(path))
 
 
+@pytest.mark.parametrize("words", [("tokens", "revoke", "some-token-id"), ("orgs", "create", "other"), ("orgs", "disable", "acme")], ids=" ".join)
+def test_nothing_is_confirmed_in_the_moment_after_the_loss(stand, words):
+    """Before anybody has looked again: no worker has a lease in an empty Redis, so none seems to be waited for."""
+    gateway, app, redis = stand
+    redis.run("FLUSHALL")
+    refused = gateway.run(*words)
+    assert refused.returncode == 1, refused.stdout
+    assert redis.run("EXISTS", "{registry}:sequence").strip() in ("0", "(integer) 0"), "nothing was written to it"
+
+
+@pytest.mark.parametrize("text", ["", "garbage\n", None], ids=["empty", "garbage", "a folder"])
+def test_a_file_that_says_no_name_takes_no_registry(stand, text):
+    """Only a file that is not there means that any registry will do."""
+    gateway, app, redis = stand
+    path = gateway.directory / "state/registry"
+    gateway.stop()
+    path.unlink()
+    path.mkdir() if text is None else path.write_text(text)
+    gateway.start(wait=False)
+    eventually(lambda: "the registry is lost" in gateway.output())
+    assert gateway.get("/v1/x", app.fields).status == 503
+    path.rmdir() if text is None else path.unlink()
+    eventually(lambda: gateway.get("/v1/x", app.fields).status == 200)
+
+
 def test_a_restored_redis_heals_by_itself_and_an_older_one_is_told(stand):
     gateway, app, redis = stand
     kept = shutil.copytree(redis.directory / "appendonlydir", redis.directory / "backup") if (redis.directory / "appendonlydir").exists() \

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Glibc
 import Store
 import Transport
 
@@ -20,12 +21,20 @@ struct RegistryFile: Sendable {
         path = paths.registry
     }
 
-    /// What is remembered; nil: nothing, or nothing that can be read.
+    /// The name where the file is there and says none: no registry has it, so none is taken until somebody looks.
+    static let unreadable = "unreadable"
+
+    /// What is remembered; nil: there is no file.
     func read() -> Memory? {
-        guard case .success(let bytes) = Files.read(path, limit: 256) else { return nil }
-        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        guard words.count == 2, let sequence = Int(words[1]) else { return nil }
-        return Memory(name: String(words[0]), sequence: sequence)
+        switch Files.read(path, limit: 256) {
+        case .success(let bytes):
+            let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+            guard words.count == 2, let sequence = Int(words[1]) else { break }
+            return Memory(name: String(words[0]), sequence: sequence)
+        case .failure(let fault):
+            if fault.errno == ENOENT { return nil }
+        }
+        return Memory(name: Self.unreadable, sequence: 0)
     }
 
     func write(_ memory: Memory) throws(FileFault) {

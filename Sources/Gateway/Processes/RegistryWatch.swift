@@ -33,8 +33,8 @@ final class RegistryWatch {
     private var lookedAt: Int?
 
     private static let interval = Duration.seconds(1)
-    /// The file is synced to disk: not for each change.
-    private static let writeInterval = Duration.seconds(10)
+    /// The file is synced to disk: not for each change, and soon enough that few are forgotten with the power.
+    private static let writeInterval = Duration.seconds(1)
 
     init(
         registry: RegistryStore,

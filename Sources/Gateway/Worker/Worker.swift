@@ -180,16 +180,18 @@ package final class Worker {
         listeners = []
         for connection in connections.values { connection.drain() }
         let end = loop.now.advanced(by: deadline)
-        var isTold = false
+        var told: MonotonicInstant?
         drainTimer.onFire = { [unowned self] in
             let now = loop.now
-            if connections.isEmpty || now >= end.advanced(by: Self.farewell) {
+            // Counted from the moment of telling: a loop that was held up tells late.
+            let isOver = told.map { now >= $0.advanced(by: Self.farewell) } ?? false
+            if connections.isEmpty || isOver {
                 // What is cut has its line in the access log too.
                 for connection in connections.values { connection.cut() }
                 return done()
             }
-            if now >= end, !isTold {
-                isTold = true
+            if now >= end, told == nil {
+                told = now
                 for connection in connections.values { connection.goAway() }
             }
             drainTimer.arm(

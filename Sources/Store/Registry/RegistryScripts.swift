@@ -31,12 +31,22 @@ enum RegistryScripts {
     /// At 250 bytes a row a history holds 2.5 MiB at most; an app that is changed ten times a day fills it in three years.
     static let historyKept = 10_000
 
+    /// Begins scripts that must not be answered by another registry than ours: ARGV[number] is its name, or nothing.
+    private static func isOurs(_ number: Int) -> String {
+        """
+        if ARGV[\(number)] ~= '' and redis.call('GET', KEYS[1] .. ':birth') ~= ARGV[\(number)] then
+          return redis.error_reply('LOST another registry')
+        end
+        """
+    }
+
     /// Applies one change iff the version is the expected one and what it claims is free.
     ///
-    /// ARGV[1] is JSON: kind, id, expect, record, organization, created, claim, release, list, sites, unlisted, events,
+    /// ARGV[2] is the registry's name or nothing, ARGV[1] JSON: kind, id, expect, record, organization, created, claim, release, list, sites, unlisted, events,
     /// by, names. Answers {ok, sequence, version}, {conflict}, {taken, index, value} or {missing}.
     static let change = RedisScript(
         """
+        \(isOurs(2))
         local p = KEYS[1]
         local c = cjson.decode(ARGV[1])
         local record = p .. ':' .. c.kind .. ':' .. c.id
@@ -160,9 +170,11 @@ enum RegistryScripts {
     /// Names the live workers that have not applied change ARGV[1]: {now in ms, worker, expiry in ms, …}.
     ///
     /// ARGV[2] is the epoch, or nothing where the store loses no acknowledged write. In the first lease of an epoch a
-    /// worker may live whose registration was lost with the old one: `(failover)` stands for it.
+    /// worker may live whose registration was lost with the old one: `(failover)` stands for it. ARGV[3] is the registry's
+    /// name or nothing: in an empty one nobody has a lease.
     static let waiting = RedisScript(
         """
+        \(isOurs(3))
         local p = KEYS[1]
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -191,9 +203,10 @@ enum RegistryScripts {
     /// Revokes tokens and sets watermarks, and forgets those that no living token can meet any more.
     ///
     /// ARGV[1] is JSON: id (whose history), organization, by, events, tokens, marks; ARGV[2] and [3] are the two lists
-    /// again as text, for the stream. Answers the number of the change.
+    /// again as text, for the stream; ARGV[4] is the registry's name or nothing. Answers the number of the change.
     static let revoke = RedisScript(
         """
+        \(isOurs(4))
         local p = KEYS[1]
         local c = cjson.decode(ARGV[1])
         local time = redis.call('TIME')

@@ -36,7 +36,7 @@ extension RegistryStore {
         } catch {
             throw .store(error)
         }
-        let reply = try await evaluate(RegistryScripts.waiting, [.number(sequence), .text(epoch)])
+        let reply = try await evaluate(RegistryScripts.waiting, [.number(sequence), .text(epoch), .text(registryName)])
         guard let parts = reply.elements, parts.count % 2 == 1 else { throw .store(.malformed("leases")) }
         var names: [String] = []
         var latest: Int64 = 0

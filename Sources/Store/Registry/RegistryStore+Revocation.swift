@@ -27,7 +27,10 @@ extension RegistryStore {
         json.name("events")
         HistoryEvent.write(events, to: &json)
         json.endObject()
-        let reply = try await write(RegistryScripts.revoke, [.bytes(json.bytes), .text(tokens), .text(marks)])
+        let reply = try await write(
+            RegistryScripts.revoke,
+            [.bytes(json.bytes), .text(tokens), .text(marks), .text(registryName)]
+        )
         guard let sequence = reply.integer else { throw .store(.malformed("the answer to a revocation")) }
         return Int(sequence)
     }

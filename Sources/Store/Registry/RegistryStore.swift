@@ -167,9 +167,12 @@ package final class RegistryStore {
 
     // MARK: - Parts
 
+    /// The name of the registry that is meant, or nothing where any will do.
+    var registryName: String { connection.identity?.expected ?? "" }
+
     /// Writes a change: its number, or nil where somebody else was faster.
     private func apply(_ change: RegistryChange) async throws(RegistryError) -> Int? {
-        let reply = try await write(RegistryScripts.change, [.bytes(change.argument)])
+        let reply = try await write(RegistryScripts.change, [.bytes(change.argument), .text(registryName)])
         guard let parts = reply.elements, let word = parts.first?.text else {
             throw .store(.malformed("the answer to a change"))
         }
