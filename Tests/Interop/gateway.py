@@ -44,6 +44,11 @@ class CommandFailed(AssertionError):
         self.result = result
 
 
+def too_early(answer):
+    """Whether an administrator is told to try again, because the first keys are made a moment after the start."""
+    return "there is no signing key yet; try again" in answer
+
+
 class Gateway:
     """One gateway with its own folder under /tmp (short, since Unix socket paths are)."""
 
@@ -211,7 +216,11 @@ class Gateway:
 
     def cli(self, *arguments):
         """Runs a command with --json; its value, or CommandFailed."""
-        result = self.run(*arguments, "--json")
+        for _ in range(50):
+            result = self.run(*arguments, "--json")
+            if not too_early(result.stdout + result.stderr):
+                break
+            time.sleep(0.1)
         if result.returncode != 0:
             raise CommandFailed([str(a) for a in arguments], result)
         return json.loads(result.stdout) if result.stdout.strip() else None
@@ -242,15 +251,22 @@ class Gateway:
 
     def admin(self, method, target, body=None):
         """One request on the admin socket: what a command does, without starting one."""
+        for _ in range(50):
+            status, value = self.ask_admin(method, target, body)
+            if not too_early(str(value)):
+                break
+            time.sleep(0.1)
+        assert status < 300, "%s %s: %d %s" % (method, target, status, value)
+        return value
+
+    def ask_admin(self, method, target, body):
         client = http.client.HTTPConnection("localhost", timeout=30)
         client.sock = socket.socket(socket.AF_UNIX)
         client.sock.connect(self.configuration["admin"]["address"].removeprefix("unix:"))
         try:
             client.request(method, "/admin/v1" + target, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
             answer = client.getresponse()
-            value = json.loads(answer.read())
-            assert answer.status < 300, "%s %s: %d %s" % (method, target, answer.status, value)
-            return value
+            return answer.status, json.loads(answer.read())
         finally:
             client.close()
 
