@@ -62,7 +62,8 @@ port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 is_running() {
     local pid
     pid=$(cat "$1" 2>/dev/null) || return 1
-    [ -n "$pid" ] && [ -r "/proc/$pid/cmdline" ] && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF -- "$2"
+    # It may end between the look and the reading.
+    [ -n "$pid" ] && { tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF -- "$2"
 }
 
 # stop_pid PIDFILE WORD: ends that process by TERM, after 15 s by KILL, and removes the file.
