@@ -7,7 +7,9 @@
   floods.py client --port P [--seconds 4]
 """
 import argparse
+import contextlib
 import json
+import os
 import select
 import socket
 import ssl
@@ -416,7 +418,7 @@ def client(options):
             with context.wrap_socket(raw, server_hostname="localhost") as one:
                 for number in range(40):
                     began = time.perf_counter()
-                    one.sendall(b"GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    one.sendall(b"GET /file/good HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     data = b""
                     while b"\r\n\r\n" not in data or len(data) < data.index(b"\r\n\r\n") + 7:
                         part = one.recv(65536)
@@ -438,6 +440,31 @@ def client(options):
     return {"requests": len(times), "failures": failures, "p50": pick(0.5), "p99": pick(0.99), "most": pick(1.0), "open": pick(0.5, opening)}
 
 
+def beside(processes, at_once=False):
+    """Keeps processes, with all their threads, on the first processor: the gateway and who is watched; `at_once`: before all others."""
+    for process in processes:
+        for thread in os.listdir("/proc/%d/task" % process):
+            os.sched_setaffinity(int(thread), {min(os.sched_getaffinity(0))})
+            if at_once:
+                with contextlib.suppress(PermissionError):
+                    os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
+
+
+def elsewhere(processes):
+    """Keeps processes on the last processor, as if they ran on another machine than the gateway: the attack, and the back end that it reaches."""
+    for process in processes:
+        os.sched_setaffinity(process, {max(os.sched_getaffinity(0))})
+
+
+def settle(mode):
+    """The attack takes its processor only when nobody else wants it; the good client, which sleeps nearly always, is served at once."""
+    if mode == "attack":
+        elsewhere([0])
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        beside([os.getpid()], at_once=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mode", choices=["attack", "client"])
@@ -448,6 +475,7 @@ def main():
     parser.add_argument("--connections", type=int, default=20)
     parser.add_argument("--source", default="127.0.0.66")
     options = parser.parse_args()
+    settle(options.mode)
     print(json.dumps(attack(options) if options.mode == "attack" else client(options)))
 
 
