@@ -11,6 +11,8 @@ TEST_PACKAGES=(python3-venv faketime jose nghttp2-client nodejs nginx chromium w
 # What the gateway is measured beside.
 LOAD_PACKAGES=(haproxy nghttp2-client nginx libnginx-mod-http-lua lua-resty-core lua-cjson gcc libc6-dev procps redis-server redis-tools strace)
 
+# usage: what the head of the script says of it.
+usage() { sed -n '5,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 say() { printf '\n== %s\n' "$*" >&2; }
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -27,12 +29,15 @@ as_root() {
 
 # need_packages NAME...: installs the Debian packages that are missing, and starts no service.
 need_packages() {
+    if ! command -v dpkg-query >/dev/null; then
+        say "This is no Debian: what stands for $* must be installed already"
+        return
+    fi
     local missing=() name
     for name in "$@"; do
         dpkg-query -W -f='${Status}\n' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
     done
     [ ${#missing[@]} = 0 ] && return
-    command -v apt-get >/dev/null || die "no apt-get here: install what stands for ${missing[*]}, then run again"
     say "Installing ${missing[*]}"
     local policy=/usr/sbin/policy-rc.d
     if [ ! -e $policy ]; then
@@ -50,9 +55,11 @@ need_packages() {
 
 need_swift() {
     command -v swift >/dev/null || die "no swift on the PATH: install Swift 6.3, then run again"
-    case $(swift --version 2>/dev/null) in
-    *"Swift version 6."[0-2]*) die "Swift 6.3 or newer is needed: $(swift --version 2>/dev/null | head -n 1)" ;;
-    esac
+    local version
+    version=$(swift --version 2>&1) || die "swift does not run: $(head -n 1 <<<"$version")"
+    [[ $version =~ Swift\ version\ ([0-9]+)\.([0-9]+) ]] || die "swift does not say its version: $(head -n 1 <<<"$version")"
+    ((BASH_REMATCH[1] > 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] >= 3))) ||
+        die "Swift 6.3 or newer is needed, and here is ${BASH_REMATCH[1]}.${BASH_REMATCH[2]}"
 }
 
 # port_is_free PORT: nobody listens there on the loopback.

@@ -12,7 +12,11 @@ cd "$(dirname "$0")/.."
 proofs=(der cbor json text certificate key-description attestation assertion chain token document)
 wire=(request response chunked http2-server http2-client proxy path configuration jose)
 targets=("${wire[@]}" "${proofs[@]}")
+# shellcheck source=common.sh
+. deploy/common.sh
+case ${1:-} in -h | --help) usage && exit ;; esac
 [ "${1:-}" != --self-test ] || exec bash -n "$0"
+need_swift
 corpus=.build/fuzz-corpus
 python3 deploy/fuzz-seeds.py "$corpus"
 python3 deploy/fuzz-seeds-wire.py "$corpus"
@@ -21,7 +25,14 @@ if [ "${1:-}" = --timing ]; then
     exec .build/bench/release/InputTiming "$corpus"
 fi
 seconds=20
-if [ "${1:-}" = --seconds ]; then seconds=$2; shift 2; fi
+if [ "${1:-}" = --seconds ]; then
+    [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--seconds takes a number"
+    seconds=$2
+    shift 2
+fi
+for target in "$@"; do
+    [[ " ${targets[*]} " == *" $target "* ]] || die "there is no target $target; there are: ${targets[*]}"
+done
 [ $# -eq 0 ] || targets=("$@")
 [ -n "${FUZZ_BUILT:-}" ] || for product in WireFuzz ProofsFuzz; do
     # The build hands the sanitizers on in an order of chance, and only where the fuzzer comes last is coverage seen.

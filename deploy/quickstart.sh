@@ -24,7 +24,8 @@ member() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]]
 make_certificate() {
     [ -s $RUN/site.pem ] && openssl x509 -checkend 86400 -noout -in $RUN/site.pem >/dev/null && return
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=localhost \
-        -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout $RUN/site.key -out $RUN/site.pem 2>/dev/null
+        -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout $RUN/site.key -out $RUN/site.pem 2>$RUN/openssl.log ||
+        die "openssl made no certificate: $(tail -n 1 $RUN/openssl.log)"
     chmod 600 $RUN/site.key
 }
 
@@ -37,7 +38,7 @@ write_configuration() {
 fetch_sign_in_key() {
     local i
     for ((i = 0; i < 100; i++)); do
-        curl -sf -o $RUN/sign-in.jwks.new "http://127.0.0.1:$SIGN_IN_PORT/.well-known/jwks.json" && break
+        curl --noproxy '*' -sf -o $RUN/sign-in.jwks.new "http://127.0.0.1:$SIGN_IN_PORT/.well-known/jwks.json" && break
         sleep 0.1
     done
     [ -s $RUN/sign-in.jwks.new ] || die "the sign-in service did not start; its log is $RUN/sign-in.log"
@@ -46,12 +47,37 @@ fetch_sign_in_key() {
     if is_running $RUN/gateway.pid sallyport; then sallyport reload >/dev/null; fi
 }
 
-# start NAME WORD PORT COMMAND...: starts it in the background unless it runs; its port must be free.
+# need_port PORT OPTION PIDFILE WORD: the port is free, unless what it is for runs already.
+need_port() {
+    is_running "$3" "$4" || port_is_free "$1" || die "port $1 is taken by another program: give another with $2"
+}
+
+# Asked before the build, which takes minutes.
+need_ports() {
+    need_port "$PORT" --port "$RUN"/gateway.pid sallyport
+    need_port "$BACKEND_PORT" --backend-port "$RUN"/backend.pid backend.py
+    need_port "$SIGN_IN_PORT" --sign-in-port "$RUN"/sign-in.pid signin.py
+    need_port "$METRICS_PORT" --metrics-port "$RUN"/gateway.pid sallyport
+    local twice
+    twice=$(printf '%s\n' "$PORT" "$BACKEND_PORT" "$SIGN_IN_PORT" "$METRICS_PORT" | sort -n | uniq -d)
+    [ -z "$twice" ] || die "port $twice is given to two: each needs one of its own"
+}
+
+# choose_ports: those it runs on, while it runs; else those given.
+choose_ports() {
+    local given="$PORT $BACKEND_PORT $SIGN_IN_PORT $METRICS_PORT"
+    is_running $RUN/gateway.pid sallyport || return 0
+    # shellcheck source=/dev/null
+    . "$RUN/ports"
+    [ "$given" = "8443 9000 9100 9464" ] || [ "$given" = "$PORT $BACKEND_PORT $SIGN_IN_PORT $METRICS_PORT" ] ||
+        die "it runs already, on port $PORT: end it with --stop, then start it on other ports"
+}
+
+# start NAME WORD COMMAND...: starts it in the background unless it runs.
 start() {
-    local name=$1 word=$2 port=$3
-    shift 3
+    local name=$1 word=$2
+    shift 2
     is_running $RUN/"$name".pid "$word" && return
-    port_is_free "$port" || die "port $port is taken by another program: see the options at the top of deploy/quickstart.sh"
     setsid "$@" >>$RUN/"$name".log 2>&1 </dev/null &
     echo $! >$RUN/"$name".pid
 }
@@ -59,7 +85,7 @@ start() {
 wait_until_ready() {
     local i
     for ((i = 0; i < 150; i++)); do
-        curl -sf -o /dev/null "http://127.0.0.1:$METRICS_PORT/readyz" && return
+        curl --noproxy '*' -sf -o /dev/null "http://127.0.0.1:$METRICS_PORT/readyz" && return
         is_running $RUN/gateway.pid sallyport || break
         sleep 0.1
     done
@@ -72,7 +98,9 @@ make_app() {
     [ -s $RUN/app ] && return
     sallyport orgs list --json | grep -q '"acme"' || sallyport orgs create acme --json >/dev/null
     local app key
-    app=$(sallyport apps create --org acme --name quickstart --json | member app_id)
+    # Where this was interrupted before, the app is there already.
+    app=$(sallyport apps show --app acme/quickstart --json 2>/dev/null | member app_id 2>/dev/null) ||
+        app=$(sallyport apps create --org acme --name quickstart --json | member app_id)
     sallyport origins add $ALLOWED --app "$app" --json >/dev/null
     key=$(sallyport keys create --app "$app" --name quickstart --json | member key)
     (umask 077 && printf 'APP=%s\nKEY=%s\n' "$app" "$key" >$RUN/app)
@@ -85,14 +113,15 @@ lines() {
     local curl="curl -s --cacert $RUN/site.pem" url=https://localhost:$PORT app="-H 'X-App-Id: $APP'"
     echo "$curl $url/v1/hello $app -H 'X-Api-Key: $KEY'"
     echo "$curl $url/v1/hello $app -H 'Origin: $ALLOWED'"
-    echo "$curl $url/v1/hello $app -H 'Origin: $REFUSED'"
+    # A refusal ends without a line's end.
+    printf '%s\n' "$curl -w '\n' $url/v1/hello $app -H 'Origin: $REFUSED'"
     printf '%s\n' "$curl -o /dev/null -w '%{http_code}\\n' '$url/limited/[1-6]' $app -H 'X-Api-Key: $KEY'"
 }
 
 print_lines() {
     local titles=("a server with a key is let in" "an allowed website is let in" "another website is refused, and told the fix"
         "the sixth call in a minute is one too many: five times 200, then 429") i=0 line
-    printf '\nThe gateway runs on https://localhost:%s. Paste in this folder:\n' "$PORT"
+    printf '\nThe gateway runs on https://localhost:%s. Paste in the folder %s:\n' "$PORT" "$PWD"
     lines | while IFS= read -r line; do
         printf '\n# %s\n%s\n' "${titles[i]}" "$line"
         i=$((i + 1))
@@ -114,23 +143,22 @@ stop() {
 }
 
 run() {
+    choose_ports
+    need_ports
     need_packages "${BUILD_PACKAGES[@]}" "${RUN_PACKAGES[@]}"
     need_swift
     say "Building the gateway (a few minutes the first time)"
     release_build
     (umask 077 && mkdir -p $RUN)
     make_certificate
-    if is_running $RUN/gateway.pid sallyport; then
-        # shellcheck source=/dev/null
-        . "$RUN/ports"
-    else
+    if ! is_running $RUN/gateway.pid sallyport; then
         write_configuration
         printf 'PORT=%s BACKEND_PORT=%s SIGN_IN_PORT=%s METRICS_PORT=%s\n' "$PORT" "$BACKEND_PORT" "$SIGN_IN_PORT" "$METRICS_PORT" >$RUN/ports
     fi
-    start backend backend.py "$BACKEND_PORT" python3 config/examples/backend.py --port "$BACKEND_PORT"
-    start sign-in signin.py "$SIGN_IN_PORT" python3 config/examples/signin.py --port "$SIGN_IN_PORT"
+    start backend backend.py python3 config/examples/backend.py --port "$BACKEND_PORT"
+    start sign-in signin.py python3 config/examples/signin.py --port "$SIGN_IN_PORT"
     fetch_sign_in_key
-    start gateway sallyport "$PORT" "$BINARY" run --config $RUN/sallyport.yaml
+    start gateway sallyport "$BINARY" run --config $RUN/sallyport.yaml
     wait_until_ready
     make_app
 }
@@ -157,7 +185,8 @@ print(*(x.getsockname()[1] for x in s))')
         done < <(lines)
         run
     done
-    (start other nothing "$PORT" true) 2>/dev/null && die "self-test: a busy port was not seen"
+    (RUN=$RUN/none need_ports) 2>/dev/null && die "self-test: a busy port was not seen"
+    (PORT=1 choose_ports) 2>/dev/null && die "self-test: another port was taken for the one it runs on"
     stop
     port_is_free "$PORT" || die "self-test: still running after --stop"
     echo "quickstart.sh: self-test passed"
@@ -169,11 +198,12 @@ while [ $# -gt 0 ]; do
     --stop) action=stop ;;
     --self-test) action=self_test ;;
     --port | --backend-port | --sign-in-port | --metrics-port)
-        [[ ${2:-} =~ ^[0-9]+$ ]] || die "$1 takes a port number"
+        if ! [[ ${2:-} =~ ^[1-9][0-9]{0,4}$ ]] || [ "$2" -gt 65535 ]; then die "$1 takes a port number, 1 to 65535"; fi
         case $1 in --port) PORT=$2 ;; --backend-port) BACKEND_PORT=$2 ;; --sign-in-port) SIGN_IN_PORT=$2 ;; *) METRICS_PORT=$2 ;; esac
         shift
         ;;
-    *) die "usage: deploy/quickstart.sh [--port N] [--backend-port N] [--sign-in-port N] [--metrics-port N] | --stop | --self-test" ;;
+    -h | --help) usage && exit ;;
+    *) die "there is no option $1: see deploy/quickstart.sh --help" ;;
     esac
     shift
 done

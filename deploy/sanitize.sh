@@ -9,9 +9,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "${1:-}" != --self-test ] || exec bash -n "$0"
+# shellcheck source=common.sh
+. deploy/common.sh
+case ${1:-} in -h | --help) usage && exit ;; esac
+need_swift
 sanitizers=(address thread)
 case ${1:-} in address | thread) sanitizers=("$1") && shift ;; esac
 targets=("$@")
+for target in "$@"; do [ -d "Tests/$target" ] || die "there is no test target $target: see the folders of Tests"; done
 if [ ${#targets[@]} = 0 ]; then
     for folder in Tests/*Tests; do targets+=("$(basename "$folder")"); done
 fi

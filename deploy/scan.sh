@@ -11,6 +11,8 @@ cd "$(dirname "$0")/.."
 # shellcheck source=common.sh
 . deploy/common.sh
 [ "${1:-}" != --self-test ] || exec bash -n "$0"
+case ${1:-} in -h | --help) usage && exit ;; esac
+[ -x "${SALLYPORT_BINARY:-$BINARY}" ] || die "no $BINARY: deploy/quickstart.sh or deploy/test.sh builds it"
 need_packages testssl.sh slowhttptest
 tools=${XDG_CACHE_HOME:-$HOME/.cache}/sallyport-scan
 if [ ! -x "$tools/bin/sslyze" ]; then

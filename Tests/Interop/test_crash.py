@@ -169,6 +169,8 @@ def test_term_lets_running_exchanges_end_and_takes_no_new_ones(stand):
         assert gateway.process.wait(10) == 0
         assert time.monotonic() - began < 8
         assert kept.is_closed()
+    # Ending is no fault: nothing that it cuts off is told as one.
+    assert " error " not in gateway.output() and " warning " not in gateway.output()
 
 
 def test_an_answer_during_the_drain_says_close(stand):

@@ -31,6 +31,28 @@ import Testing
         #expect(try invocation("check --config f").command.words == ["check"])
     }
 
+    @Test func `each note about a dialect is about some verb, and names dialects that there are`() {
+        for entry in CommandDialects.all {
+            #expect(
+                CommandTable.all.contains {
+                    CommandDialects.sentence(of: $0)?.contains(entry.dialects) == true && $0.name.hasPrefix(entry.words)
+                }
+            )
+            #expect(
+                entry.dialects.split(separator: " ").allSatisfy {
+                    ["offlineid", "vouch", "appengine", "and"].contains($0)
+                }
+            )
+        }
+    }
+
+    @Test func `help says for which dialect a verb is, and is silent where it is for all`() throws {
+        #expect(
+            HelpText.page(try invocation("policy get --app a").command).contains("dialect vouch; see config/vouch.md.")
+        )
+        #expect(!HelpText.page(try invocation("devices list --app a").command).contains("For apps of dialect"))
+    }
+
     @Test func `an option takes its value after a space or an equals sign`() throws {
         #expect(try invocation("keys create --name=a --app b")["--name"] == "a")
         #expect(try invocation("keys create --name a --app b")["--app"] == "b")

@@ -34,10 +34,12 @@ import ssl
 import sys
 import threading
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 
 BLOCK = 262144
+MOST_IN_A_FRAME = 1 << 26
 # The length is no multiple of any buffer size, so bytes that are moved or repeated show.
 PATTERN = hashlib.shake_256(b"sallyport").digest(1048573)
 WEBSOCKET_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -56,6 +58,10 @@ def pattern_sha256(count):
     for part in pattern(count):
         digest.update(part)
     return digest.hexdigest()
+
+
+class WrongNumber(Exception):
+    """A number of the query that is none, or out of bounds."""
 
 
 class Exchange(http.server.BaseHTTPRequestHandler):
@@ -159,13 +165,23 @@ class Exchange(http.server.BaseHTTPRequestHandler):
             verb(self)
             if not self.body_read and not self.close_connection:
                 self.digest()
+        except WrongNumber as wrong:
+            self.close_connection = True
+            self.answer_json({"error": str(wrong)}, 400, [("Connection", "close")])
         except (ConnectionError, ValueError, socket.timeout, ssl.SSLError):
             self.close_connection = True
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = route
 
-    def number(self, name, default, kind=int):
-        return kind(self.query.get(name, default))
+    def number(self, name, default, kind=int, most=1 << 40):
+        """A number of the query; asked for before the answer begins."""
+        try:
+            value = kind(self.query.get(name, default))
+        except ValueError:
+            value = -1
+        if not 0 <= value <= most:
+            raise WrongNumber("%s must be a number from 0 to %d" % (name, most))
+        return value
 
     def describe(self):
         count, digest = self.digest()
@@ -200,7 +216,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(part)
 
     def upload(self):
-        if wait := self.number("delay", 0, float):
+        if wait := self.number("delay", 0, float, 300):
             time.sleep(wait)
         count, digest = self.digest()
         self.answer_json({"bytes": count, "sha256": digest, "trailers": self.trailers})
@@ -213,18 +229,20 @@ class Exchange(http.server.BaseHTTPRequestHandler):
 
     def stream(self):
         self.digest()
+        count, delay = self.number("n", 5), self.number("delay", 0.1, float, 300)
         self.start_chunked("text/plain")
-        for i in range(self.number("n", 5)):
+        for i in range(count):
             self.chunk(b"chunk %d\n" % i)
-            time.sleep(self.number("delay", 0.1, float))
+            time.sleep(delay)
         self.end_chunked()
 
     def sse(self):
         self.digest()
+        count, delay = self.number("n", 5), self.number("delay", 0.1, float, 300)
         self.start_chunked("text/event-stream", [("Cache-Control", "no-cache")])
-        for i in range(self.number("n", 5)):
+        for i in range(count):
             self.chunk(b"id: %d\ndata: %.3f\n\n" % (i, time.time()))
-            time.sleep(self.number("delay", 0.1, float))
+            time.sleep(delay)
         self.end_chunked()
 
     def trailers_out(self):
@@ -235,11 +253,11 @@ class Exchange(http.server.BaseHTTPRequestHandler):
 
     def status(self):
         self.digest()
-        self.answer(self.number("code", 200), b"{}\n", [("ETag", '"one"')])
+        self.answer(self.number("code", 200, most=999), b"{}\n", [("ETag", '"one"')])
 
     def slow(self):
         self.digest()
-        time.sleep(min(300, self.number("s", 2, float)))
+        time.sleep(self.number("s", 2, float, 300))
         self.describe_after_body()
 
     def describe_after_body(self):
@@ -252,7 +270,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
 
     def early(self):
         self.close_connection = True
-        self.answer(self.number("code", 413), b'{"early": true}\n', [("Connection", "close")])
+        self.answer(self.number("code", 413, most=999), b'{"early": true}\n', [("Connection", "close")])
 
     def cut(self):
         self.digest()
@@ -287,7 +305,11 @@ class Exchange(http.server.BaseHTTPRequestHandler):
             opcode, size = head[0] & 15, head[1] & 127
             if size > 125:
                 size = int.from_bytes(self.rfile.read(2 if size == 126 else 8), "big")
+            if size > MOST_IN_A_FRAME:
+                return
             mask, data = self.rfile.read(4), self.rfile.read(size)
+            if len(data) < size:
+                return
             repeated = (mask * (size // 4 + 1))[:size]
             data = (int.from_bytes(data, "big") ^ int.from_bytes(repeated, "big")).to_bytes(size, "big")
             length = bytes([size]) if size < 126 else (
@@ -343,6 +365,13 @@ def self_test():
     assert {n.lower(): v for n, v in seen["gateway"].items()} == {"sallyport-app": "app_1"}, seen
     with urllib.request.urlopen(url + "/stream?n=3&delay=0") as answer:
         assert answer.read() == b"chunk 0\nchunk 1\nchunk 2\n"
+    for query in ("/bytes?n=x", "/bytes?n=-1", "/stream?delay=nan", "/slow?s=inf", "/status?code=1e3"):
+        try:
+            urllib.request.urlopen(url + query)
+        except urllib.error.HTTPError as error:
+            assert error.code == 400 and "must be a number" in json.load(error)["error"], query
+        else:
+            raise AssertionError(query)
     server.shutdown()
     print("backend.py: self-test passed")
 
@@ -366,7 +395,11 @@ def main():
         tls.set_alpn_protocols(["http/1.1"])
     if options.unix and os.path.exists(options.unix):
         os.unlink(options.unix)
-    server = Server(options.unix or (options.address, options.port), tls, options.log)
+    try:
+        server = Server(options.unix or (options.address, options.port), tls, options.log)
+    except (OSError, OverflowError) as fault:
+        place = options.unix or "%s:%d" % (options.address, options.port)
+        return "backend.py: cannot listen on %s: %s; --port takes another" % (place, fault)
     where = options.unix or "%s:%d" % (options.address, server.server_address[1])
     print("backend on %s%s" % (where, " (TLS)" if tls else ""), flush=True)
     try:
@@ -376,4 +409,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -26,15 +26,19 @@ import datetime
 import hashlib
 import http.server
 import json
+import re
 import secrets
+import socket
 import socketserver
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 
 CODE_LIFETIME = 600
 MOST_TRIES = 5
+MOST_BYTES = 1 << 20
 
 
 # -- ES256, because the standard library has no signatures; use a maintained library in a service of your own -----------
@@ -125,7 +129,7 @@ class People:
     def send_code(self, name):
         code = "%06d" % secrets.randbelow(1_000_000)
         self.codes[name] = {"code": code, "until": time.time() + CODE_LIFETIME, "tries": 0}
-        print("code for %s: %s" % (name, code), flush=True)
+        print("code for %s: %s" % (ascii(name)[1:-1], code), flush=True)
 
     def take_code(self, name, code):
         """A code is good once, for ten minutes, and for five tries."""
@@ -134,7 +138,7 @@ class People:
         if not entry or entry["until"] < time.time():
             raise wrong
         entry["tries"] += 1
-        if entry["tries"] > MOST_TRIES or not secrets.compare_digest(entry["code"], code):
+        if entry["tries"] > MOST_TRIES or not secrets.compare_digest(entry["code"].encode(), code.encode(errors="replace")):
             raise wrong
         del self.codes[name]
 
@@ -180,15 +184,37 @@ class Exchange(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def form(self):
-        length = int(self.headers.get("Content-Length") or 0)
-        if length > 1 << 20:
+    def body(self):
+        """The bytes of the body; what cannot be read to its end ends the connection, or the rest would be a request."""
+        if "Transfer-Encoding" not in self.headers:
+            length = self.headers.get("Content-Length") or "0"
+            return self.part(int(length) if re.fullmatch("[0-9]{1,18}", length) else -1)
+        whole = b""
+        while size := self.chunk_size():
+            whole += self.part(size, len(whole))
+            self.rfile.readline(16)
+        while self.rfile.readline(65536).strip():
+            pass
+        return whole
+
+    def chunk_size(self):
+        digits = self.rfile.readline(1024).split(b";")[0].strip()
+        return int(digits, 16) if re.fullmatch(rb"[0-9A-Fa-f]{1,8}", digits) else -1
+
+    def part(self, size, before=0):
+        if size < 0:
+            self.close_connection = True
+            raise Refused(400, "bad_request", "The length of the body cannot be read.")
+        if before + size > MOST_BYTES:
             self.close_connection = True
             raise Refused(413, "payload_too_large", "The body is too large.")
-        raw = self.rfile.read(length)
+        return self.rfile.read(size)
+
+    def form(self):
+        raw = self.body()
         try:
             value = json.loads(raw or b"{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise Refused(400, "bad_request", "The body must be a JSON object.")
@@ -251,9 +277,12 @@ class Exchange(http.server.BaseHTTPRequestHandler):
         return {"message": "OK", "data": {"user": user, "token": token, "refresh_token": refresh}}
 
     def visitor(self, people, form):
-        if not any(isinstance(form.get(name), str) and form[name].strip() for name in ("email", "phone")):
+        for name in ("email", "phone", "name"):
+            if not isinstance(form.get(name), (str, type(None))):
+                raise Refused(400, "bad_request", name + " must be text.")
+        email, phone = ((form.get(name) or "").strip() or None for name in ("email", "phone"))
+        if not (email or phone):
             raise Refused(400, "bad_request", "email or phone is required.")
-        email, phone = form.get("email") or None, form.get("phone") or None
         user = people.make_user(email, phone)
         token, refresh = people.session(user, None, None, None, people.options.person_audience)
         guest = {"sk": "%024x" % user["id"], "email": email, "phone": phone, "name": form.get("name")}
@@ -307,6 +336,14 @@ def post(url, path, body, fields={}):
         return error.code, json.load(error)
 
 
+def raw(server, field, body):
+    """The answers to a request written by hand."""
+    with socket.create_connection(server.server_address, 10) as connection:
+        connection.sendall(b"POST /profile/guest/auth HTTP/1.1\r\n" + field + b"\r\n\r\n" + body)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
 def self_test():
     assert multiply(N, G) is None and multiply(N - 1, G)[0] == G[0]
     for mode in ("jwt", "opaque"):
@@ -317,6 +354,7 @@ def self_test():
             200, {"message": "OK", "data": {"sent": True}})
         code = server.people.codes["a@example.com"]["code"]
         assert post(url, "/v1/auth/verify-code", {"email": "a@example.com", "code": "x"})[0] == 400
+        assert post(url, "/v1/auth/verify-code", {"email": "a@example.com", "code": "\u0661\ud800"})[0] == 400
         status, answer = post(url, "/v1/auth/verify-code", {"email": "a@example.com", "code": code})
         assert status == 200 and answer["data"]["user"]["email"] == "a@example.com", answer
         assert post(url, "/v1/auth/verify-code", {"email": "a@example.com", "code": code})[0] == 400, "a code works once"
@@ -331,6 +369,16 @@ def self_test():
             claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
             assert (claims["app_id"], claims["app_auth"], claims["app_trust"]) == ("app_1", "attestation", "hardware")
         assert post(url, "/profile/guest/auth", {"name": "nobody"})[0] == 400
+        assert post(url, "/profile/guest/auth", {"email": ["v@example.com"]})[0] == 400
+        assert post(url, "/v1/auth/send-code", {"email": "\ud800@example.com"})[0] == 200
+        for body in (b"[" * 100_000, b'{"email": '):
+            assert raw(server, b"Content-Length: %d" % len(body), body).startswith(b"HTTP/1.1 400"), body[:20]
+        assert raw(server, b"Content-Length: %d" % (MOST_BYTES + 1), b"").startswith(b"HTTP/1.1 413")
+        # A body in chunks is read to its end: the answer that follows belongs to the next request.
+        seen = raw(server, b"Transfer-Encoding: chunked", b'14;x=1\r\n{"email": "c@x.com"}\r\n0\r\n\r\n'
+                   b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
+        assert seen.count(b"HTTP/1.1 ") == 2 and b'"c@x.com"' in seen and b" 404 " in seen, seen
+        assert raw(server, b"Transfer-Encoding: chunked", b"none\r\n\r\n").count(b"HTTP/1.1 400") == 1
         assert post(url, "/profile/guest/auth", {"email": "v@example.com"})[1]["guest"]["email"] == "v@example.com"
         server.shutdown()
     print("signin.py: self-test passed")
@@ -340,7 +388,10 @@ def main():
     options = arguments()
     if options.self_test:
         return self_test()
-    server = Server((options.address, options.port), options)
+    try:
+        server = Server((options.address, options.port), options)
+    except (OSError, OverflowError) as fault:
+        return "signin.py: cannot listen on %s:%d: %s; --port takes another" % (options.address, options.port, fault)
     print("http://%s:%d" % (options.address, server.server_address[1]), flush=True)
     try:
         server.serve_forever()

@@ -111,9 +111,9 @@ package final class ChangeFeed {
         }
     }
 
-    /// The connection itself tells why it is not there.
+    /// The connection itself tells why it is not there; what is cut off when this stops is no problem.
     private func tell(_ error: StoreError) {
-        guard error != .unavailable, error.description != problem?.description else { return }
+        guard !isStopped, error != .unavailable, error.description != problem?.description else { return }
         problem = error
         onProblem?(error)
     }

@@ -21,7 +21,7 @@ enum HelpText {
                 exit codes: 0 done, 1 refused, 2 usage, 3 not signed in, 4 not reachable; problems go to standard error,
                             with --json to standard output as one object
                 environment: SALLYPORT_CONFIG (the gateway's file), SALLYPORT_APP (the app a verb is about),
-                             SALLYPORT_ADMIN (the admin socket, in place of the file's)
+                             SALLYPORT_ADMIN (the admin socket, in place of the file's), SALLYPORT_TRUST (a trust bundle)
 
                 """
         }
@@ -37,6 +37,7 @@ enum HelpText {
         }
         text += "\n" + columns(rows)
         if !command.notes.isEmpty { text += "\n\(command.notes)\n" }
+        if let sentence = CommandDialects.sentence(of: command) { text += "\n\(sentence)\n" }
         for example in CommandExamples.lines(of: command, among: commands) { text += "\nexample: \(example)" }
         return text + "\n\nexit codes: \(exits(of: command))\n"
     }
