@@ -13,9 +13,9 @@ class App:
     def __init__(self, play, name, said):
         self.play, self.gateway = play, play.stand.gateway
         said = dict(said or {})
+        self.name = "%s-%s-%d" % (play.row.id.lower(), name, time.monotonic_ns() % 10**9)
         self.dialect, self.organization = said.pop("dialect", KINDS[play.row.id[:3]]), said.pop("org", "acme")
-        made = self.admin("POST", "/apps", {"name": "%s-%s-%d" % (play.row.id.lower(), name, time.monotonic_ns() % 10**9),
-                                            "organization": self.organization, "dialects": said.pop("dialects", [self.dialect])})
+        made = self.admin("POST", "/apps", {"name": self.name, "organization": self.organization, "dialects": said.pop("dialects", [self.dialect])})
         self.id, self.username, self.record = made["app_id"], made["username"], made["record_id"]
         self.held = {}
         self.set_up(said)

@@ -3,7 +3,7 @@
 """Requests of the three dialects by short names, and what every answer of the gateway must have beside what a row expects."""
 import dataclasses
 import json
-import secrets
+import re
 
 import devices
 import proofs
@@ -128,7 +128,8 @@ class Requests:
                 binding = binding.replace(b"-", b"+").replace(b"_", b"/") + b"="
             made = self.other(app, phone, challenge, binding, said)
         if urls:
-            made = {name: proofs.url_safe(value) if name in ("attestation", "assertion") else value for name, value in made.items()}
+            written = {"attestation": proofs.url_safe, "assertion": proofs.url_safe, "certificateChain": lambda chain: [proofs.url_safe(one) for one in chain]}
+            made = {name: written[name](value) if name in written else value for name, value in made.items()}
         made = {name: value for name, value in {**made, **change}.items() if value is not None}
         return {"attestation": made} if app.dialect == "offlineid" and not path.endswith("/register") else made
 
@@ -193,10 +194,23 @@ class Requests:
         if "code" in step:
             dialect = {"/b/": "vouch", "/sure": "vouch"}.get(request.path[:3], app.dialect)
             yield difference(self.refusal(step, dialect, answer.status, request), seen)
-            yield None if answer["Cache-Control"] == "no-store" else "may be cached"
-            yield None if answer["Sallyport-Decision"] else "no decision id"
-            yield None if answer.status != 401 or answer["WWW-Authenticate"] else "no WWW-Authenticate"
-            yield None if answer.status != 429 or (answer["Retry-After"] or "").isdigit() else "no Retry-After"
+            yield from self.marked(step, answer, request)
+        elif self.called(app, step)[2] is False:
+            yield from self.marked(step, answer, request)
+
+    @staticmethod
+    def marked(step, answer, request):
+        """The fields of every answer that the gateway makes itself (wire reference, E.1)."""
+        yield None if answer["Cache-Control"] == "no-store" else "may be cached"
+        yield None if answer["Sallyport-Decision"] else "no decision id"
+        yield None if not answer.body or (answer["Content-Type"] or "").startswith("application/json") else "no JSON by its type"
+        yield None if (answer.status == 401) == (answer["WWW-Authenticate"] or "").startswith('Bearer realm="sallyport"') else "WWW-Authenticate: %s" % answer["WWW-Authenticate"]
+        yield None if answer.status not in (429, 503) or int(answer["Retry-After"] or 0) > 0 else "no Retry-After"
+        yield None if step.get("code") != "rate_limited" or answer["RateLimit"] and answer["RateLimit-Policy"] else "no RateLimit"
+        origins = [value for name, value in request.fields if name == "Origin"]
+        if "code" in step and len(origins) == 1 and re.fullmatch(r"https?://[a-z0-9.:-]+", str(origins[0])):
+            yield None if answer["Access-Control-Allow-Origin"] == origins[0] else "the page cannot read why"
+            yield None if answer["Access-Control-Allow-Credentials"] is None and "origin" in (answer["Vary"] or "").lower() else "not for this page alone"
 
     @staticmethod
     def verdict(step, app):

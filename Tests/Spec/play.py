@@ -3,6 +3,8 @@
 """Plays one row: sets up what it is given, sends what it asks for, and compares what comes back."""
 import concurrent.futures
 import json
+import os
+import pty
 import re
 import shlex
 import subprocess
@@ -18,6 +20,10 @@ from calls import Requests
 from test_state import RedisOf
 
 STEPS = ("cli", "admin", "call", "later", "forget", "bundle", "google", "claims", "file", "wait", "nowhere", "upstream_answers")
+
+
+# `$name.part`: the same text written otherwise.
+WRITTEN = {"upper": str.upper, "first8": lambda text: text[:8], "url_safe": proofs.url_safe, "twice": lambda text: proofs.devices.b64(text.encode())}
 
 
 class Wrong(AssertionError):
@@ -60,22 +66,24 @@ class Play:
             return value
         if whole := re.fullmatch(r"\$(\w+(?:\.\w+)*)", value):
             return self.named(whole[1])
-        return re.sub(r"\$(\w+(?:\.(?:id|key|secret|debug|username|record|key_id)\b)?)", lambda m: str(self.named(m[1])), value)
+        return re.sub(r"\$(\w+(?:\.(?:id|key|secret|debug|username|record|name|key_id)\b)?)", lambda m: str(self.named(m[1])), value)
 
     def named(self, path):
         name, *parts = path.split(".")
+        if name == "long":
+            return " " * 70_000
         if name in self.values:
             value = self.values[name]
         elif name in self.apps:
             value = self.apps[name] if parts else self.apps[name].id
         elif name == "person":
             value = self.stand.people.token(sub="ada")
-        elif name == "play_keys":
-            value = self.stand.authorities.play_keys
+        elif name in ("play_keys", "other_play_keys"):
+            value = (self.stand.authorities if name == "play_keys" else proofs.FOREIGN).play_keys
         else:
             value = self.phone(name)
         for part in parts:
-            value = value[part] if isinstance(value, dict) else value[int(part)] if part.isdigit() else value.upper() if part == "upper" else getattr(value, part)
+            value = WRITTEN[part](value) if part in WRITTEN else value[part] if isinstance(value, dict) else value[int(part)] if part.isdigit() else getattr(value, part)
         return value
 
     def keep(self, step, seen, answer=None):
@@ -123,17 +131,18 @@ class Play:
         words = shlex.split(self.fill(step["cli"]))
         if step.get("app", "a") and "--app" not in words:
             words += ["--app", self.apps[step.get("app", "a")].id]
-        result = self.command(words + ([] if step.get("plain") else ["--json"]), step)
+        words += [] if step.get("plain") else ["--json"]
+        result = self.asked(words, step["terminal"]) if "terminal" in step else self.command(words, step)
         try:
             seen = json.loads(result.stdout) if result.stdout.strip() else None
         except ValueError:
             seen = result.stdout
         wanted = step.get("exit", 0)
-        problems = [None if result.returncode == wanted else "exit %d, not %d: %s" % (result.returncode, wanted, result.stderr)]
+        problems = [None if result.returncode == wanted else "exit %d, not %d: %s" % (result.returncode, wanted, result.stderr or "")]
         if "json" in step:
             problems.append(difference(self.fill(step["json"]), seen))
         if "text" in step:
-            problems += [None if holds(self.fill(word)[1:], result.stdout + result.stderr) else word for word in step["text"]]
+            problems += [None if holds(self.fill(word)[1:], result.stdout + (result.stderr or "")) else word for word in step["text"]]
         self.judge("sallyport " + " ".join(words), "exit %d %s" % (wanted, brief(step.get("json", step.get("text", "")))),
                    "exit %d %s" % (result.returncode, brief(seen)), problems)
         self.keep(step, seen)
@@ -143,7 +152,18 @@ class Play:
         gateway = self.stand.gateway
         environment = dict(gateway.environment, SALLYPORT_ADMIN=step.get("at", gateway.configuration["admin"]["address"]))
         other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if step.get("stranger") else []
-        return subprocess.run([*other, str(binary.BINARY), *words], capture_output=True, text=True, timeout=30, env=environment, cwd=gateway.directory, input=step.get("input", ""))
+        return subprocess.run([*other, str(binary.BINARY), *words], capture_output=True, text=True, timeout=30, env=environment, cwd=gateway.directory, input=self.fill(step.get("input", "")))
+
+    def asked(self, words, answer):
+        """The command line on a terminal, where it may ask: what is typed is the answer."""
+        gateway, (ours, theirs) = self.stand.gateway, pty.openpty()
+        os.write(ours, (answer + "\n").encode())
+        try:
+            environment = dict(gateway.environment, SALLYPORT_ADMIN=gateway.configuration["admin"]["address"])
+            return subprocess.run([str(binary.BINARY), *words], stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=30, env=environment, cwd=gateway.directory)
+        finally:
+            os.close(ours)
+            os.close(theirs)
 
     def do_admin(self, step):
         """A request on the admin socket: what a command does without starting one."""
@@ -172,12 +192,15 @@ class Play:
         time.sleep(step["wait"])
 
     def do_later(self, step):
-        """So many seconds pass for one app: every moment that Redis keeps of it is put back, and the end of its development mode."""
+        """So many seconds pass for one app: every moment and every life that Redis keeps of it, and the end of its development mode."""
         app, redis = self.apps[step.get("app", "a")], RedisOf(self.stand.gateway)
         for name in redis.names():
             if name.startswith("{%s}:" % app.record) and redis("TYPE", name) == "zset":
                 for member in redis("ZRANGE", name, "0", "-1"):
                     redis("ZINCRBY", name, str(-1000 * step["later"]), member)
+            elif name.startswith("{%s}:" % app.record) and int(life := redis("PTTL", name)) > 0:
+                left = int(life) - 1000 * step["later"]
+                redis("PEXPIRE", name, str(left)) if left > 0 else redis("DEL", name)
         record = "{registry}:app:" + app.record
         kept = json.loads(redis("HGET", record, "j"))
         if kept.get("developmentUntil"):

@@ -2,6 +2,7 @@
 # Licensed under the Apache License, Version 2.0.
 """The phones that rows name, and the proofs they make in each dialect."""
 import base64
+import copy
 
 import devices
 
@@ -45,6 +46,9 @@ def apple(phone, binding, said):
     said = dict(said)
     if said.pop("tamper", False):
         said["tamper"] = damaged
+    if bundle := said.pop("bundle", None):  # the key is the phone's, the app that it speaks for another
+        phone = copy.copy(phone)
+        phone.app = ("ABCDE12345." + bundle).encode()
     if said.pop("first", False):
         return phone.attest(binding, **{key: tuple(value) if key == "days" else value for key, value in said.items()})
     return phone.assert_(binding, **said)

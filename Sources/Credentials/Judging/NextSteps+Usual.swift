@@ -46,7 +46,7 @@ extension NextSteps {
         switch refusal.missing {
         case .nativeRegistration: registerNative
         case .attestation: [attest]
-        case .developmentMode: developmentEnded
+        case .developmentMode: developmentEnded(isProduction: false)
         case .credential, nil: [present(in: dialect)]
         }
     }

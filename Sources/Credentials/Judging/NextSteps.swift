@@ -42,7 +42,11 @@ package enum NextSteps {
         "sallyport apply",
     ]
     static let attest = "Pass attestation providers to the SDK."
-    static let developmentEnded = ["Sign in again from an attested build.", "sallyport dev-mode on --hours 24"]
+
+    /// A production app has no development mode to turn on (OFF-088, OFF-089): no step names what would be refused.
+    package static func developmentEnded(isProduction: Bool) -> [String] {
+        ["Sign in again from an attested build."] + (isProduction ? [] : ["sallyport dev-mode on --hours 24"])
+    }
 }
 
 extension Refusal {

@@ -27,7 +27,7 @@ enum TokenRule {
                     .appCredentialsRequired,
                     missing: .developmentMode,
                     appID: app.appID,
-                    nextSteps: NextSteps.developmentEnded
+                    nextSteps: NextSteps.developmentEnded(isProduction: app.record.isProduction)
                 )
             )
         }

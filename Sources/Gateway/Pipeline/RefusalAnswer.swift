@@ -12,6 +12,8 @@ import Transport
 enum RefusalAnswer {
     /// The route's dialect renders it; before a route is known, the neutral shape of dialect A.
     static func make(_ refusal: Refusal, _ exchange: Exchange, extra: [HeaderField]) -> LocalAnswer {
+        var refusal = refusal
+        if refusal.appID == nil, exchange.facts.dialect == .offlineid { refusal.appID = named(by: exchange) }
         let rendered = DialectTable.render(
             refusal,
             dialect: exchange.facts.dialect,
@@ -37,6 +39,16 @@ enum RefusalAnswer {
             body: OfflineAnswers.body(violation, documentation: exchange.worker.snapshot.settings.documentation),
             closesConnection: true
         )
+    }
+
+    /// OFF-130: a refusal tells the App ID as the request named it, whoever refused and however early; nil if none.
+    private static func named(by exchange: Exchange) -> AppID? {
+        guard !exchange.request.fields.isRepeated(.xAppID) else { return nil }
+        let name = exchange.request.text(of: .xAppID)
+        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return nil
+        }
+        return AppID(rawValue: name)
     }
 
     private static func request(of exchange: Exchange) -> RefusalRequest {

@@ -49,6 +49,8 @@ package struct ProofVerdict: Sendable, Equatable {
     package let isLab: Bool
     /// The App Attest key, in lower-case hexadecimal; nil where none was proved.
     package let deviceKey: String?
+    /// The package that a key attestation names, whether or not it is registered; nil where it names none or several.
+    package let package: String?
 
     /// A verdict of these parts; `trust` is lowered to `development` where a lab vouched.
     package init(
@@ -56,7 +58,8 @@ package struct ProofVerdict: Sendable, Equatable {
         reasons: [AttestationReason] = [],
         method: ProofMethod,
         provenance: Provenance? = .vendor,
-        deviceKey: String? = nil
+        deviceKey: String? = nil,
+        package: String? = nil
     ) {
         let isLab = provenance == .lab
         self.isLab = isLab
@@ -64,6 +67,7 @@ package struct ProofVerdict: Sendable, Equatable {
         self.reasons = reasons
         self.method = method
         self.deviceKey = deviceKey
+        self.package = package
     }
 
     /// A refusal for one reason.

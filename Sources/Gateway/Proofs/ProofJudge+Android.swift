@@ -27,7 +27,8 @@ extension ProofJudge {
             trust: trust,
             reasons: verdict.reasons,
             method: .keyAttestation,
-            provenance: verdict.provenance
+            provenance: verdict.provenance,
+            package: verdict.description?.application.flatMap { $0.packages.count == 1 ? $0.packages[0] : nil }
         )
     }
 

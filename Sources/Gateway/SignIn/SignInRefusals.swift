@@ -58,14 +58,15 @@ extension Refusal {
             .appCredentialsRequired,
             missing: .developmentMode,
             appID: policy.appID,
-            nextSteps: ["Sign in again from an attested build.", "sallyport dev-mode on --hours 24"]
+            nextSteps: NextSteps.developmentEnded(isProduction: policy.isProduction)
         )
     }
 
-    /// 403: the proof does not verify, or the device's state is not accepted.
+    /// 403: the proof does not verify, or the device's state is not accepted; `package` is what the proof says it is of.
     static func attestationFailed(
         _ reason: AttestationReason,
         on platform: AttestationReason.Platform,
+        of package: String? = nil,
         _ policy: SignInPolicy
     ) -> Refusal {
         if reason == .unknownKey {
@@ -80,7 +81,7 @@ extension Refusal {
             .attestationFailed,
             reason: word,
             appID: policy.appID,
-            nextSteps: SignInSteps.mending(word, policy)
+            nextSteps: SignInSteps.mending(word, on: platform, of: package, policy)
         )
         if SignInSteps.deviceStates.contains(word) {
             refusal.sentence = "This application does not accept this device state."
@@ -129,7 +130,7 @@ enum SignInSteps {
     static let registerApple = "sallyport native add ios --bundle-id <bundle id> --team-id <team id>"
     static let registerNative = [registerApple, registerAndroid(nil), "sallyport apply"]
 
-    /// A package is filled in where only one is registered, so that the command can be pasted (OFF-131).
+    /// A package is filled in where it is known, so that the command can be pasted (OFF-131).
     static func registerAndroid(_ package: String?) -> String {
         "sallyport native add android --package \(package ?? "<package>") --sha256 <certificate SHA-256>"
     }
@@ -143,19 +144,32 @@ enum SignInSteps {
     )
 
     /// The steps for a reason of `attestation_failed`.
-    static func mending(_ word: String, _ policy: SignInPolicy) -> [String] {
+    ///
+    /// `package` is what the proof says: it is filled in only where it has the form of one, and so is safe to paste.
+    static func mending(
+        _ word: String,
+        on platform: AttestationReason.Platform,
+        of package: String?,
+        _ policy: SignInPolicy
+    ) -> [String] {
+        let package = package.flatMap { NativeNames.isBundleID($0) ? $0 : nil }
         if deviceStates.contains(word) { return ["sallyport degraded allow"] }
         switch word {
         case "app_not_registered": return [registerApple]
-        case "package_mismatch": return [registerAndroid(nil)]
+        case "package_mismatch": return [registerAndroid(package)]
         case "signing_certificate_mismatch":
-            return [registerAndroid(policy.packages.count == 1 ? policy.packages[0] : nil)]
+            return [registerAndroid(package ?? (policy.packages.count == 1 ? policy.packages[0] : nil))]
         case "development_not_allowed":
             return ["sallyport dev-builds on", "Or sign in from a TestFlight or App Store build."]
         case "challenge_invalid", "nonce_mismatch": return ["Request a new challenge for each attempt."]
         case "counter_not_increasing": return ["Make one assertion for each challenge."]
         case "device_blocked": return ["sallyport devices unblock <device>"]
-        default: return ["Send the full chain of a fresh key, leaf first."]
+        default:
+            return [
+                platform == .ios
+                    ? "Send what App Attest returned, in base64, with the key id that it was made for."
+                    : "Send the full chain of a fresh key, leaf first."
+            ]
         }
     }
 }

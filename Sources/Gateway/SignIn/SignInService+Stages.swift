@@ -66,7 +66,8 @@ extension SignInService {
             now: context.now
         )
         guard let trust = verdict.trust else {
-            return .refuse(.attestationFailed(verdict.reason ?? .malformed, on: proof.platform, policy))
+            let reason = verdict.reason ?? .malformed
+            return .refuse(.attestationFailed(reason, on: proof.platform, of: verdict.package, policy))
         }
         if verdict.isDegraded, !policy.allowsDegraded {
             return .refuse(.attestationFailed(verdict.reason ?? .deviceCannotAttest, on: proof.platform, policy))

@@ -183,6 +183,34 @@ import Testing
         #expect(Refusal.attestationFailed(reason, on: .android, policy).nextSteps.first == step)
     }
 
+    @Test(arguments: [
+        ("com.example.other", "com.example.other"), ("com.b; rm -rf ~", "<package>"), ("$(reboot).x", "<package>"),
+        ("com.b --app app_2", "<package>"), ("", "<package>"),
+    ])
+    func `a package that the proof names is filled in, where it has the form of one`(_ named: String, _ told: String) {
+        let policy = policy(Row(apps: [], off: "", on: ""), isOn: false)
+        for reason in [AttestationReason.packageMismatch, .signingCertificateMismatch] {
+            let steps = Refusal.attestationFailed(reason, on: .android, of: named, policy).nextSteps
+            #expect(steps == ["sallyport native add android --package \(told) --sha256 <certificate SHA-256>"])
+        }
+    }
+
+    @Test func `what is malformed is mended on its own platform`() {
+        let policy = policy(Row(apps: [], off: "", on: ""), isOn: false)
+        let steps = [AttestationReason.Platform.ios, .android].map {
+            Refusal.attestationFailed(.malformed, on: $0, policy).nextSteps.joined()
+        }
+        #expect(steps[0].contains("App Attest") && !steps[0].contains("chain"))
+        #expect(steps[1].contains("chain") && !steps[1].contains("App Attest"))
+    }
+
+    @Test(arguments: [false, true])
+    func `an ended development session is not told to turn on what is refused`(_ isProduction: Bool) {
+        let steps = NextSteps.developmentEnded(isProduction: isProduction)
+        #expect(steps.contains { $0.contains("dev-mode on") } != isProduction)
+        #expect(steps.first == "Sign in again from an attested build.")
+    }
+
     private func body(_ row: Row) -> SignInBody {
         SignInBody(attestation: row.attestation, asksForTextMessage: row.isText, refreshToken: nil)
     }
