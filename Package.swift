@@ -92,13 +92,18 @@ let package = Package(
             ]
         ),
         tests("HTTP", ["Buffers", "HTTP"]),
-        tests("Limits", ["Limits"]),
+        // What a window does, for the tests of what it promises and of the script that does it in Redis.
+        .target(name: "WindowModel", dependencies: ["Limits"], path: "Tests/WindowModel", swiftSettings: house),
+        tests("Limits", ["Limits", "WindowModel"]),
         tests("Telemetry", ["Telemetry"]),
         tests("sallyport", ["Attestation", "Credentials", "Encodings", "Gateway", "HTTP", "sallyport"]),
         tests("Transport", ["Buffers", "Transport"]),
         tests(
             "Store",
-            ["Attestation", "Buffers", "Credentials", "Crypto", "Encodings", "Limits", "Store", "Transport"]
+            [
+                "Attestation", "Buffers", "Credentials", "Crypto", "Encodings", "Limits", "Store", "Telemetry",
+                "Transport", "WindowModel",
+            ]
         ),
         // What the fuzzers of the wire hold every input to, and a test that holds kept inputs to it.
         .target(

@@ -2,21 +2,9 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Testing
+import WindowModel
 
 @testable import Limits
-
-/// A small generator with a seed, so that a failure can be repeated.
-struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
-}
 
 /// A window that expectations can spend from: their macro takes no mutating call.
 private final class SpentWindow {

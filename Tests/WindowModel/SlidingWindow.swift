@@ -1,7 +1,9 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// The window algorithm in Swift: what the script in Redis does, for tests and for reasoning.
+package import Limits
+
+/// The window algorithm in Swift: what the script in Redis does, for tests to compare it with.
 ///
 /// Times are microseconds of one clock. Between two calls the clock may stand still or go back; it then counts in the
 /// newest bucket it has seen.

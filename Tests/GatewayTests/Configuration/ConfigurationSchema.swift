@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+@testable import Gateway
+
 /// Every section of the file in the order of its documentation.
 enum ConfigurationSchema {
     static let sections: [SectionSchema] = [
