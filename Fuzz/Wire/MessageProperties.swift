@@ -77,7 +77,7 @@ package enum MessageProperties {
         var encoded = ByteBuffer()
         encoded.append(contentsOf: head)
         ChunkedEncoder.append(first.body.span, to: &encoded)
-        ChunkedEncoder.appendEnd(to: &encoded)
+        ChunkedEncoder.appendEnd(trailers: FieldTable(), skipping: [], to: &encoded)
         let again = encoded.bytes.array
         let second = MessageReading(requests: again, pieces: [0..<again.count])
         require(second.messages.first?.body == first.body, "a body changed when it was chunked again")

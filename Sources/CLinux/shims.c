@@ -14,10 +14,6 @@ int sp_prctl_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG
 
 int sp_malloc_trim(size_t pad) { return malloc_trim(pad); }
 
-int sp_spawn_close_from(posix_spawn_file_actions_t *actions, int lowest) {
-    return posix_spawn_file_actions_addclosefrom_np(actions, lowest);
-}
-
 // The Swift runtime exports this hook; both it and what it calls use Swift's calling convention.
 typedef __attribute__((swiftcall)) void (*sp_enqueue_original)(void *job);
 typedef __attribute__((swiftcall)) void (*sp_enqueue_hook)(void *job, sp_enqueue_original original);

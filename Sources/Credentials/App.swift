@@ -5,7 +5,7 @@ package import Synchronization
 
 /// One app as the hot path sees it: compiled once from its record, immutable, shared.
 ///
-/// A record that does not compile closes its own app and no other: see `init(closing:)`.
+/// A record that does not compile closes its own app and no other: the directory answers that it is broken.
 package final class App: Sendable {
     package let record: AppRecord
     package let isOrganizationEnabled: Bool
@@ -38,21 +38,6 @@ package final class App: Sendable {
         self.domains = ByteSet(record.domains)
         self.keys = compiled
         (self.nativeFields, self.engineFields) = Self.upstreamFields(record)
-    }
-
-    /// An app whose record is broken: known by name, refused like a disabled one.
-    package init(closing record: AppRecord) {
-        var closed = record
-        closed.isEnabled = false
-        closed.keys = []
-        closed.origins = []
-        closed.domains = []
-        self.record = closed
-        self.isOrganizationEnabled = false
-        self.origins = ByteSet([])
-        self.domains = ByteSet([])
-        self.keys = []
-        (self.nativeFields, self.engineFields) = ([], [])
     }
 
     /// The field lines that tell an upstream which app was judged, in the names of the route's dialect (architecture §4).

@@ -101,7 +101,17 @@ package struct Certificate: Sendable {
 
     /// Whether basic constraints say that this is an authority.
     package var isAuthority: Bool {
-        basicConstraints?.isAuthority ?? false
+        guard let constraints = value(of: .basicConstraints) else { return false }
+        do {
+            var fields = try DERCursor.only(.sequence, in: constraints).cursor
+            let isAuthority = try fields.readIf(.boolean)?.booleanTolerant() ?? false
+            // How many authorities may follow: the length of the chains that we take is bounded anyway.
+            _ = try fields.readIf(.integer)?.integer()
+            try fields.finish()
+            return isAuthority
+        } catch {
+            return false
+        }
     }
 
     /// Whether this is an authority whose key usage, where it has one, includes signing certificates.
@@ -114,11 +124,6 @@ package struct Certificate: Sendable {
         } catch {
             return false
         }
-    }
-
-    /// How many authorities may stand between this one and a leaf, where it is limited.
-    package var pathLength: Int? {
-        basicConstraints?.pathLength
     }
 
     /// The certificate's own key, if it is of a kind that we check signatures with.
@@ -145,19 +150,6 @@ package struct Certificate: Sendable {
     package func isValid(at seconds: Int64) -> Bool {
         guard let validity else { return false }
         return validity.notBefore <= seconds && seconds <= validity.notAfter
-    }
-
-    private var basicConstraints: (isAuthority: Bool, pathLength: Int?)? {
-        guard let value = value(of: .basicConstraints) else { return nil }
-        do {
-            var fields = try DERCursor.only(.sequence, in: value).cursor
-            let isAuthority = try fields.readIf(.boolean)?.booleanTolerant() ?? false
-            let pathLength = try fields.readIf(.integer)?.integer()
-            try fields.finish()
-            return (isAuthority, pathLength)
-        } catch {
-            return nil
-        }
     }
 }
 

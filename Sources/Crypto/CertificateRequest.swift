@@ -30,14 +30,6 @@ package struct CertificateRequest: Sendable {
         self.serial = serial
     }
 
-    /// Adds names and addresses that a client may connect to; addresses are 4 or 16 bytes.
-    package mutating func allow(names: [String], addresses: [[UInt8]]) {
-        let names = names.map { DERWriter.element(.implicit(2), Array($0.utf8)) }
-        let addresses = addresses.map { DERWriter.element(.implicit(7), $0) }
-        let value = DERWriter.element(.sequence, (names + addresses).flatMap { $0 })
-        extensions.append((.subjectAlternativeName, false, value))
-    }
-
     /// The certificate signed with `key`, whose own name is `issuer`; nil makes it self-signed.
     package func signed(by key: PrivateKey, issuer: [UInt8]? = nil) throws(CryptoError) -> [UInt8] {
         let algorithm: SignatureAlgorithm =

@@ -33,11 +33,6 @@ package final class HMACSHA256 {
         SecretBytes.wipe(&bytes)
     }
 
-    /// A computation under the bytes of an array.
-    package convenience init(key: [UInt8]) {
-        self.init(key: key.span)
-    }
-
     deinit {
         unsafe EVP_MAC_CTX_free(context)
     }

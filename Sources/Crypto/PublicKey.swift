@@ -48,22 +48,6 @@ package final class PublicKey: @unchecked Sendable {
         }
     }
 
-    /// The key of a `PUBLIC KEY` or `CERTIFICATE` block.
-    package convenience init(pem: String) throws(CryptoError) {
-        let blocks: [PEMBlock]
-        do {
-            blocks = try PEM.blocks(in: pem)
-        } catch {
-            throw .malformedKey
-        }
-        guard let block = blocks.first else { throw .malformedKey }
-        switch block.label {
-        case "PUBLIC KEY": try self.init(spki: block.bytes)
-        case "CERTIFICATE": try self.init(spki: try Certificate(der: block.bytes).spki)
-        default: throw .unsupportedKey
-        }
-    }
-
     /// The key of an uncompressed point (`04 || x || y`) on a NIST curve.
     package convenience init(point: [UInt8], on kind: KeyKind) throws(CryptoError) {
         guard let width = kind.coordinateBytes, let template = kind.template else { throw .unsupportedKey }
@@ -108,11 +92,6 @@ package final class PublicKey: @unchecked Sendable {
         return Array(spki.suffix(1 + 2 * width))
     }
 
-    /// The PEM of the SubjectPublicKeyInfo.
-    package var pem: String {
-        PEMBlock(label: "PUBLIC KEY", bytes: spki).text
-    }
-
     /// Whether `signature` (DER for ECDSA) was made over `message` with this key's private half.
     package func verifies(
         _ signature: Span<UInt8>,
@@ -147,11 +126,6 @@ package final class PublicKey: @unchecked Sendable {
         guard let width = kind.coordinateBytes else { return verifies(rawSignature, of: message, algorithm) }
         guard rawSignature.count == 2 * width, let der = ECDSASignature.der(raw: rawSignature) else { return false }
         return verifies(der.span, of: message, algorithm)
-    }
-
-    /// Whether `signature` (DER for ECDSA) was made over `message` with this key's private half.
-    package func verifies(_ signature: [UInt8], of message: [UInt8], _ algorithm: SignatureAlgorithm) -> Bool {
-        verifies(signature.span, of: message.span, algorithm)
     }
 
     /// Whether a fixed-width `r || s` was made over `message`.

@@ -80,13 +80,6 @@ package final class SHA256 {
         return digest
     }
 
-    /// The digest of `bytes` alone; what was taken before is forgotten.
-    package func hash(_ bytes: Span<UInt8>) -> Digest {
-        reset()
-        update(bytes)
-        return finish()
-    }
-
     /// The digest of `bytes`, where no computation is at hand.
     package static func hash(_ bytes: Span<UInt8>) -> Digest {
         let computation = SHA256()

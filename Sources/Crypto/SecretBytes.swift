@@ -21,12 +21,6 @@ package final class SecretBytes: @unchecked Sendable {
         Self.wipe(&bytes)
     }
 
-    /// The UTF-8 of `text`.
-    package convenience init(utf8 text: String) {
-        var bytes = Array(text.utf8)
-        self.init(wiping: &bytes)
-    }
-
     /// `count` fresh random bytes.
     package convenience init(random count: Int) throws(CryptoError) {
         var bytes = try RandomBytes.make(count)
@@ -65,11 +59,6 @@ package final class SecretBytes: @unchecked Sendable {
     /// Whether `bytes` are the secret, in constant time.
     package func equals(_ bytes: Span<UInt8>) -> Bool {
         withBytes { ConstantTime.equal($0, bytes) }
-    }
-
-    /// Whether `bytes` are the secret, in constant time.
-    package func equals(_ bytes: [UInt8]) -> Bool {
-        equals(bytes.span)
     }
 }
 

@@ -55,8 +55,6 @@ package struct DERTag: Hashable, Sendable {
     package static let bitString = universal(3)
     /// OCTET STRING.
     package static let octetString = universal(4)
-    /// NULL.
-    package static let null = universal(5)
     /// OBJECT IDENTIFIER.
     package static let objectIdentifier = universal(6)
     /// ENUMERATED.

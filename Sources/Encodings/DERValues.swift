@@ -37,16 +37,6 @@ extension DERElement {
         return buffer[contents.lowerBound] != 0
     }
 
-    /// The value of a BOOLEAN as DER has it: 0x00 or 0xFF.
-    package func boolean() throws(DERError) -> Bool {
-        guard tag == .boolean, contents.count == 1 else { throw .illegalValue }
-        switch buffer[contents.lowerBound] {
-        case 0: return false
-        case 255: return true
-        default: throw .illegalValue
-        }
-    }
-
     /// The bytes of a BIT STRING that has no unused bits.
     package func wholeBits() throws(DERError) -> Range<Int> {
         guard tag == .bitString, let first = buffer[contents].first, first == 0 else { throw .illegalValue }

@@ -59,15 +59,6 @@ extension JSONValue {
     package init(parsing text: String, limits: JSONLimits = .request) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), limits: limits)
     }
-
-    /// The value that a copy of `bytes` is.
-    package init(parsing bytes: Span<UInt8>, limits: JSONLimits = .request) throws(JSONError) {
-        guard bytes.count <= limits.bytes else { throw JSONError(code: .tooLong, offset: limits.bytes) }
-        var copy: [UInt8] = []
-        copy.reserveCapacity(bytes.count)
-        for index in 0..<bytes.count { copy.append(bytes[index]) }
-        try self.init(parsing: copy, limits: limits)
-    }
 }
 
 /// A recursive-descent reader whose recursion is bounded by the depth limit.

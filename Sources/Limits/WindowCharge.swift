@@ -22,8 +22,6 @@ package final class WindowCharge {
 
     package init() {}
 
-    package var isEmpty: Bool { entries.isEmpty }
-
     /// Forgets everything and keeps the allocations.
     package func removeAll() {
         guard !entries.isEmpty else { return }

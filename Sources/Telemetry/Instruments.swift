@@ -82,13 +82,4 @@ package struct Histogram: Sendable {
         unsafe Counter(cell: cells.advanced(by: bucket)).increment()
         unsafe Counter(cell: cells.advanced(by: bounds.count &+ 1)).increment(by: nanoseconds)
     }
-
-    /// How many durations were counted.
-    package var count: UInt64 {
-        var total: UInt64 = 0
-        for index in 0...bounds.count {
-            total &+= unsafe cells[index].load(ordering: .relaxed)
-        }
-        return total
-    }
 }

@@ -205,7 +205,7 @@ enum PlayRows {
             let message = Array("\(parts[0]).\(parts[1])".utf8)
             let signature = try Base64.decode(parts[2], alphabet: .urlSafe, padding: .forbidden)
             return ServiceAccount.isContents(" \n{}") && !ServiceAccount.isContents("/etc/account.json")
-                && key.publicKey.verifies(signature, of: message, .rsaPKCS1(.sha256))
+                && key.publicKey.verifies(signature.span, of: message.span, .rsaPKCS1(.sha256))
         },
         RequirementRow("VCH-015") { _ in
             let verdict = IntegrityVerifier(apps: [Lab.android]).verdict(on: "x", keys: [], nonce: "", at: Lab.now)

@@ -54,7 +54,7 @@ struct SignInBench {
             at: now
         )
         guard case .accepted(let key) = verdict else { return verdict.reason }
-        keys[appID, default: [:]][key.keyID] = .registering(key, existing: keys[appID]?[key.keyID])
+        keys[appID, default: [:]][key.keyID] = RegisteredAppleKey(key, existing: keys[appID]?[key.keyID])
         writes += 1
         return nil
     }
@@ -82,22 +82,14 @@ struct SignInBench {
         )
         guard case .accepted(let counter, _, _) = verdict else { return verdict.reason }
         guard let current = keys[appID]?[raw], current.counter < counter else { return .counterNotIncreasing }
-        keys[appID]?[raw] = current.accepting(counter: counter)
+        keys[appID]?[raw] = current.with(counter: counter)
         return nil
     }
 
     mutating func block(_ keyID: String) throws {
         let raw = try Base64.decode(keyID)
         guard let key = keys["app_1"]?[raw] else { return }
-        keys["app_1"]?[raw] = RegisteredAppleKey(
-            keyID: key.keyID,
-            point: key.point,
-            environment: key.environment,
-            app: key.app,
-            provenance: key.provenance,
-            counter: key.counter,
-            isBlocked: true
-        )
+        keys["app_1"]?[raw] = key.with(isBlocked: true)
     }
 
     func chain(
@@ -149,5 +141,33 @@ struct SignInBench {
             "certificateSha256Digest":["\(digest)"]},"deviceIntegrity":{"deviceRecognitionVerdict":\(device)},
             "accountDetails":{"appLicensingVerdict":\(licence)}}
             """
+    }
+}
+
+/// What the store's scripts keep of a key.
+extension RegisteredAppleKey {
+    /// A key that was attested; attesting it again neither sets its counter back nor unblocks it.
+    fileprivate init(_ attested: AttestedAppleKey, existing: RegisteredAppleKey?) {
+        self.init(
+            keyID: attested.keyID,
+            point: attested.point,
+            environment: attested.environment,
+            app: attested.app,
+            provenance: attested.provenance,
+            counter: existing?.counter ?? 0,
+            isBlocked: existing?.isBlocked ?? false
+        )
+    }
+
+    fileprivate func with(counter: UInt32? = nil, isBlocked: Bool? = nil) -> RegisteredAppleKey {
+        RegisteredAppleKey(
+            keyID: keyID,
+            point: point,
+            environment: environment,
+            app: app,
+            provenance: provenance,
+            counter: counter ?? self.counter,
+            isBlocked: isBlocked ?? self.isBlocked
+        )
     }
 }

@@ -179,11 +179,15 @@ import Testing
         }
     }
 
+    private func pem(of key: PrivateKey) -> [UInt8] {
+        Array(PEMBlock(label: "PUBLIC KEY", bytes: key.publicKey.spki).text.utf8)
+    }
+
     @Test func `a stranger's key and a public key used as a secret are refused`() throws {
         let strange = try forge.sign(F.header("ES256"), F.claims(), with: forge.stranger, .ecdsa(.sha256))
         #expect(forge.judge(strange) == .badSignature)
         for key in [
-            forge.es256.publicKey.spki, Array(forge.es256.publicKey.pem.utf8), Array(forge.rsa.publicKey.pem.utf8),
+            forge.es256.publicKey.spki, pem(of: forge.es256), pem(of: forge.rsa),
         ] {
             let confused = forge.hmac(F.header("HS256"), F.claims(), key: key)
             #expect(forge.judge(confused) == .wrongAlgorithm)

@@ -99,7 +99,7 @@ struct TokenForge: Sendable {
 
     func hmac(_ header: String, _ claims: String, key: [UInt8]) -> String {
         let input = Self.encode(header) + "." + Self.encode(claims)
-        return input + "." + Base64.encodeURL(HMACSHA256(key: key).code(for: Array(input.utf8)).bytes)
+        return input + "." + Base64.encodeURL(HMACSHA256(key: key.span).code(for: Array(input.utf8)).bytes)
     }
 
     /// The outside issuer with all algorithms, and its keys.

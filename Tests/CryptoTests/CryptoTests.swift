@@ -8,8 +8,8 @@ import Testing
 @Suite struct HMACSHA256Tests {
     // RFC 4231, test cases 1 and 2.
     @Test func `codes are those of RFC 4231, also when the computation is used again`() throws {
-        let first = HMACSHA256(key: [UInt8](repeating: 0x0b, count: 20))
-        let second = HMACSHA256(key: Array("Jefe".utf8))
+        let first = HMACSHA256(key: [UInt8](repeating: 0x0b, count: 20).span)
+        let second = HMACSHA256(key: Array("Jefe".utf8).span)
         for _ in 0..<3 {
             let code = first.code(for: Array("Hi There".utf8))
             #expect(Hex.encode(code.bytes) == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `an empty key is a key`() {
-        let code = HMACSHA256(key: [UInt8]()).code(for: [UInt8]())
+        let code = HMACSHA256(key: [UInt8]().span).code(for: [UInt8]())
         #expect(Hex.encode(code.bytes) == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
     }
 }
@@ -36,7 +36,8 @@ import Testing
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         #expect(Hex.encode(computation.finish().bytes) == expected)
         let whole = Array("abc".utf8)
-        let again = computation.hash(whole.span)
+        computation.update(whole.span)
+        let again = computation.finish()
         #expect(Hex.encode(again.bytes) == expected)
         #expect(SHA256.hash(whole) == again)
         #expect(SHA256.hash(Array("abd".utf8)) != SHA256.hash(Array("abc".utf8)))
@@ -72,7 +73,6 @@ import Testing
         let copy = try PrivateKey(pem: try key.pem())
         #expect(copy.publicKey == key.publicKey)
         #expect("\(key)" == "[private key]")
-        #expect(try PublicKey(pem: key.publicKey.pem) == key.publicKey)
     }
 
     @Test func `a key refuses algorithms of other kinds`() throws {
@@ -139,14 +139,14 @@ import Testing
 }
 
 @Suite struct SecretBytesTests {
-    @Test func `a secret is not printed and compares by its bytes`() throws {
-        let secret = SecretBytes(utf8: "hunter2")
+    @Test func `a secret is not printed`() throws {
+        var bytes = Array("hunter2".utf8)
+        let secret = SecretBytes(wiping: &bytes)
         var dumped = ""
         dump(secret, to: &dumped)
         #expect("\(secret)" == "[secret]")
         #expect(!dumped.contains("hunter") && !dumped.contains("0x"))
-        #expect(secret.equals(Array("hunter2".utf8)))
-        #expect(!secret.equals(Array("hunter3".utf8)))
+        #expect(secret.copy() == Array("hunter2".utf8) && bytes.isEmpty)
     }
 }
 
@@ -159,7 +159,6 @@ import Testing
         let leafKey = try PrivateKey.generate(.p256)
         var leafRequest = try CertificateRequest(commonName: "leaf", key: leafKey.publicKey, validity: -1...5)
         leafRequest.serial = [0, 3, 0x88]
-        leafRequest.allow(names: ["localhost"], addresses: [[127, 0, 0, 1]])
         let der = try leafRequest.signed(by: authority, issuer: request.name)
         let leaf = try Certificate(der: der)
         #expect(root.isAuthority && !leaf.isAuthority)
@@ -172,5 +171,12 @@ import Testing
         #expect(leaf.isValid(at: 5) && !leaf.isValid(at: 6))
         #expect(throws: CryptoError.malformedCertificate) { try Certificate(der: der + [0]) }
         #expect(throws: CryptoError.malformedCertificate) { try Certificate(der: Array(der.dropLast())) }
+    }
+}
+
+extension PublicKey {
+    /// For expectations, which take no spans.
+    fileprivate func verifies(_ signature: [UInt8], of message: [UInt8], _ algorithm: SignatureAlgorithm) -> Bool {
+        verifies(signature.span, of: message.span, algorithm)
     }
 }

@@ -137,8 +137,8 @@ struct PlayBench {
                 let jwt = form.split(separator: "=").last.map { $0.split(separator: ".").map { String($0) } } ?? []
                 let signature = try Base64.decode(jwt[2], alphabet: .urlSafe, padding: .forbidden)
                 let isSigned = bench.key.publicKey.verifies(
-                    signature,
-                    of: Array("\(jwt[0]).\(jwt[1])".utf8),
+                    signature.span,
+                    of: Array("\(jwt[0]).\(jwt[1])".utf8).span,
                     .rsaPKCS1(.sha256)
                 )
                 try Scenario.require(isSigned, "the assertion is signed")

@@ -133,7 +133,7 @@ import Testing
     @Test func `a reused charge starts empty`() {
         let charge = charge([WindowVerdict(isAdmitted: true, remaining: 1, resetMilliseconds: 1)])
         charge.removeAll()
-        #expect(charge.isEmpty)
+        #expect(charge.entries.isEmpty)
         #expect(charge.keys.isEmpty)
         #expect(charge.verdicts.isEmpty)
     }

@@ -4,6 +4,7 @@
 import Glibc
 import Store
 import Synchronization
+import Telemetry
 
 /// A private redis-server in a folder of its own, as the supervisor would run it; killed and removed at the end.
 final class RedisServer: Sendable {
@@ -43,10 +44,22 @@ final class RedisServer: Sendable {
         let spawned = try TemporaryFolder.spawn(["/usr/bin/redis-server", embedded.configurationPath])
         process.withLock { $0 = spawned }
         for _ in 0..<2_000 {
-            if embedded.isAnswering() { return }
+            if isAnswering { return }
             usleep(10_000)
         }
         throw RedisServerProblem.notReady
+    }
+
+    /// Whether the server answers a PING now.
+    private var isAnswering: Bool {
+        guard let password = embedded.endpoint.password?.exposed, let user = embedded.endpoint.user else {
+            return false
+        }
+        return BlockingProbe.exchange(
+            socket: embedded.socketPath,
+            sending: "AUTH \(user) \(password)\r\nPING\r\n",
+            expecting: "+OK\r\n+PONG\r\n"
+        )
     }
 
     /// kill -9, and waits until it is gone.
@@ -58,9 +71,6 @@ final class RedisServer: Sendable {
             process = 0
         }
     }
-
-    /// The server's process id.
-    var currentProcess: pid_t { process.withLock { $0 } }
 
     /// Stops or continues it without ending it.
     func signal(_ number: CInt) {

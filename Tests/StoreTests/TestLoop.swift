@@ -66,6 +66,13 @@ extension RedisServer {
     }
 }
 
+extension RedisConnection {
+    /// Waits until calls can be sent, for `timeout` at most.
+    func becomeReady(within timeout: Duration) async throws(StoreError) {
+        guard await eventually(within: timeout, { isReady }) else { throw .unavailable }
+    }
+}
+
 /// Waits until `condition` holds, for `timeout` at most.
 @Reactor
 func eventually(within timeout: Duration = .seconds(5), _ condition: @Reactor () -> Bool) async -> Bool {

@@ -65,7 +65,7 @@ import Transport
     @Test @Reactor func `names and written addresses resolve`() async throws {
         let resolver = Resolver(loop: loop, pool: BlockingPool(threads: 1))
         let local = try await resolver.resolve("localhost", port: 80)
-        #expect(local.allSatisfy { $0.ipAddress?.isLoopback == true && $0.port == 80 })
+        #expect(!local.isEmpty && local.allSatisfy { ["127.0.0.1:80", "[::1]:80"].contains($0.description) })
         #expect(try await resolver.resolve("::1", port: 1).map(\.description) == ["[::1]:1"])
     }
 

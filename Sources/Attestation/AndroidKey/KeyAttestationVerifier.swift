@@ -27,11 +27,6 @@ package struct KeyAttestationVerdict: Sendable {
     /// What was read, where it could be.
     package let description: KeyDescription?
 
-    /// The deciding reason.
-    package var reason: AttestationReason? {
-        reasons.first
-    }
-
     static func refused(_ reason: AttestationReason, _ description: KeyDescription? = nil) -> KeyAttestationVerdict {
         KeyAttestationVerdict(
             trust: .refused,

@@ -8,8 +8,6 @@ package import Encodings
 struct AuthenticatorData {
     /// SHA-256 of the app's identifier.
     let identifierHash: Digest
-    /// The flag bits; only "attested data present" is looked at, and only in attestations.
-    let flags: UInt8
     /// The signature counter.
     let counter: UInt32
     /// What the hardware says about a new key, in attestations.
@@ -46,14 +44,14 @@ struct AuthenticatorData {
         } catch {
             throw AppAttestMalformation()
         }
-        (identifierHash, flags, counter) = try Self.head(of: bytes)
+        (identifierHash, counter) = try Self.head(of: bytes)
     }
 
     /// The data of an assertion: the head alone, or the head and one extension map, whatever the flags say.
     ///
     /// iOS sets the attested-data flag without any such data, and leaves the extension flag clear with extensions.
     init(assertion bytes: [UInt8]) throws(AppAttestMalformation) {
-        (identifierHash, flags, counter) = try Self.head(of: bytes)
+        (identifierHash, counter) = try Self.head(of: bytes)
         attestedKey = nil
         var reader = CBORReader(bytes, from: Self.headLength)
         do {
@@ -63,10 +61,10 @@ struct AuthenticatorData {
         }
     }
 
-    private static func head(of bytes: [UInt8]) throws(AppAttestMalformation) -> (Digest, UInt8, UInt32) {
+    private static func head(of bytes: [UInt8]) throws(AppAttestMalformation) -> (Digest, UInt32) {
         guard bytes.count >= headLength, let hash = Digest(Array(bytes[0..<32])) else { throw AppAttestMalformation() }
         let counter = bytes[33..<37].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
-        return (hash, bytes[32], counter)
+        return (hash, counter)
     }
 
     /// Exactly the five members of an ES256 key on P-256 (RFC 9053 7.1).

@@ -39,21 +39,6 @@ package struct RegisteredAppleKey: Sendable, Hashable {
         self.isBlocked = isBlocked
     }
 
-    /// What to keep once `attested` was accepted, beside what is kept already.
-    ///
-    /// The first registration wins: attesting a known key again never sets its counter back, nor unblocks it.
-    package static func registering(_ attested: AttestedAppleKey, existing: RegisteredAppleKey?) -> RegisteredAppleKey {
-        RegisteredAppleKey(
-            keyID: attested.keyID,
-            point: attested.point,
-            environment: attested.environment,
-            app: attested.app,
-            provenance: attested.provenance,
-            counter: existing?.counter ?? 0,
-            isBlocked: existing?.isBlocked ?? false
-        )
-    }
-
     /// Judges an assertion of this key by what the app has registered and accepts now (OFF-036).
     ///
     /// An accepted counter still has to be compared and set in one step of the store.
@@ -75,18 +60,5 @@ package struct RegisteredAppleKey: Sendable, Hashable {
             .verdict(on: assertion, key: key, previousCounter: counter, clientDataHash: clientDataHash)
         guard case .accepted = verdict, !environments.contains(environment) else { return verdict }
         return .refused(environment == .development ? .developmentNotAllowed : .productionNotAllowed)
-    }
-
-    /// This key with the counter of an accepted assertion.
-    package func accepting(counter: UInt32) -> RegisteredAppleKey {
-        RegisteredAppleKey(
-            keyID: keyID,
-            point: point,
-            environment: environment,
-            app: app,
-            provenance: provenance,
-            counter: counter,
-            isBlocked: isBlocked
-        )
     }
 }

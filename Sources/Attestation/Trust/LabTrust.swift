@@ -6,40 +6,14 @@ package struct LabTrust: Sendable {
     /// The longest time that lab trust may be switched on for: a week.
     package static let longestHours = 168
 
-    /// Why lab trust was not switched on.
-    package enum Refusal: Error, Equatable {
-        /// The app is marked as production.
-        case productionApp
-        /// No hours, or more than a week of them.
-        case hours
-    }
-
     /// The lab's authorities.
     package let anchors: TrustAnchors
-    /// The lab's Play Integrity keys.
-    package let playKeys: PlayIntegrityKeys?
     /// When it ends.
     package let until: Moment
 
-    /// Lab trust for `hours` from `now`.
-    package init(
-        anchors: TrustAnchors,
-        playKeys: PlayIntegrityKeys?,
-        hours: Int,
-        from now: Moment,
-        isProduction: Bool
-    ) throws(Refusal) {
-        guard !isProduction else { throw .productionApp }
-        guard (1...Self.longestHours).contains(hours) else { throw .hours }
-        self.anchors = anchors
-        self.playKeys = playKeys
-        until = now.adding(seconds: Int64(hours) * 3_600)
-    }
-
     /// Lab trust as it was kept.
-    package init(anchors: TrustAnchors, playKeys: PlayIntegrityKeys?, until: Moment) {
+    package init(anchors: TrustAnchors, until: Moment) {
         self.anchors = anchors
-        self.playKeys = playKeys
         self.until = until
     }
 

@@ -19,8 +19,6 @@ int sp_accept4(int descriptor, struct sockaddr *address, socklen_t *length);
 int sp_prctl_set_parent_death_signal(int signal);
 // malloc_trim(3).
 int sp_malloc_trim(size_t pad);
-// posix_spawn_file_actions_addclosefrom_np(3).
-int sp_spawn_close_from(posix_spawn_file_actions_t *actions, int lowest);
 // Redirects every job that Swift would give to its global pool; `enqueue` gets the job.
 void sp_set_global_enqueue(void (*enqueue)(void *job));
 

@@ -89,20 +89,6 @@ package struct PresentedCredentials: ~Escapable {
 package enum CredentialField: Sendable, CaseIterable {
     case origin, apiKey, authorization, clientAuthorization, appID, organization, appName
 
-    /// The field of this name (lower-case bytes), if it is one of these.
-    package init?(name: Span<UInt8>) {
-        switch name.count {
-        case 5 where name.equals("appid"): self = .appName
-        case 5 where name.equals("orgid"): self = .organization
-        case 6 where name.equals("origin"): self = .origin
-        case 8 where name.equals("x-app-id"): self = .appID
-        case 9 where name.equals("x-api-key"): self = .apiKey
-        case 13 where name.equals("authorization"): self = .authorization
-        case 22 where name.equals("x-client-authorization"): self = .clientAuthorization
-        default: return nil
-        }
-    }
-
     @inline(__always)
     var bit: UInt8 {
         switch self {

@@ -25,7 +25,6 @@ package struct CredentialKinds: Sendable, Hashable {
 
     package mutating func insert(_ kind: CredentialKind) { bits |= Self.bit(kind) }
     package func contains(_ kind: CredentialKind) -> Bool { bits & Self.bit(kind) != 0 }
-    package var isEmpty: Bool { bits == 0 }
 
     /// Whether any kind that travels as a bearer token is in the set.
     package var takesTokens: Bool {

@@ -17,17 +17,12 @@ package enum BearerField {
         return String(decoding: Array(text.utf8)[place.range], as: UTF8.self)
     }
 
-    /// The same, or the bare token: `x-client-authorization` is taken with and without the scheme (APP-066).
-    package static func token(clientAuthorization value: Span<UInt8>) -> TokenRange? {
-        TokenRange(oneWordOf: value, place(clientAuthorization: value))
-    }
-
     /// Where `token(authorization:)` would be, if it is one word: for who knows that word already.
     package static func place(authorization value: Span<UInt8>) -> Range<Int>? {
         startsWithScheme(value) ? rest(of: value, from: afterSpaces(value)) : nil
     }
 
-    /// Where `token(clientAuthorization:)` would be, if it is one word.
+    /// The same, or of the bare token: `x-client-authorization` is taken with and without the scheme (APP-066).
     package static func place(clientAuthorization value: Span<UInt8>) -> Range<Int>? {
         rest(of: value, from: startsWithScheme(value) ? afterSpaces(value) : 0)
     }

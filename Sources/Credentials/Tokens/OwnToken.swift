@@ -78,10 +78,7 @@ package struct OwnToken: Sendable, Equatable {
         }
     }
 
-    /// The facts that judging needs.
-    package var facts: TokenFacts { facts(signedBy: nil) }
-
-    /// The same, with the key that signed it.
+    /// The facts that judging needs, with the key that signed it.
     func facts(signedBy keyID: String?) -> TokenFacts {
         TokenFacts(
             kind: kind,

@@ -107,7 +107,6 @@ extension LabTrust {
                     apple: try TrustAnchor.anchors(pem: record.appleRoot, provenance: .lab),
                     android: try TrustAnchor.anchors(pem: record.androidRoot, provenance: .lab)
                 ),
-                playKeys: nil,
                 until: Moment(milliseconds: record.until)
             )
         } catch {

@@ -81,12 +81,6 @@ package final class SmallHTTPServer: ConnectionTaker {
         self.socket = socket
     }
 
-    /// Stops accepting; what is being answered is answered.
-    package func stop() {
-        socket?.stop()
-        socket = nil
-    }
-
     package func connectionAccepted(_ connection: AcceptedConnection, on socket: ListeningSocket) {
         guard connections.count < limits.connections else { return connection.close() }
         let by = PeerUser.name(of: connection.descriptor)

@@ -85,7 +85,6 @@ package struct HeaderEdits: Sendable, Equatable {
 
     /// Nothing to do.
     package static let none = HeaderEdits(replaced: [], removed: [])
-    package var isEmpty: Bool { replaced.isEmpty && removed.isEmpty }
 }
 
 /// A field name in lower case and its value.

@@ -8,7 +8,6 @@ import Transport
 /// ones, they rotate by themselves and none is ever written down.
 enum TicketKeyring {
     /// A ticket opens for one to two of these.
-    static let period = Duration.seconds(12 * 3600)
     private static let periodMilliseconds: Int64 = 12 * 3600 * 1000
 
     /// The keys of the period that holds the moment, and of the one before.

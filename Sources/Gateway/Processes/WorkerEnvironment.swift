@@ -13,7 +13,6 @@ package struct WorkerEnvironment {
     package var metrics: MetricsSlot
     package var accessLog: AccessLog
     package var log: Log
-    package var paths: StatePaths
     /// Tells the supervisor: called once, when the worker accepts connections.
     package var serving: () -> Void
     /// Tells the supervisor that the worker cannot judge and accepts nothing yet: called at most once, before `serving`.
@@ -25,7 +24,6 @@ package struct WorkerEnvironment {
         metrics: MetricsSlot,
         accessLog: AccessLog,
         log: Log,
-        paths: StatePaths,
         serving: @escaping () -> Void,
         waiting: @escaping () -> Void
     ) {
@@ -34,7 +32,6 @@ package struct WorkerEnvironment {
         self.metrics = metrics
         self.accessLog = accessLog
         self.log = log
-        self.paths = paths
         self.serving = serving
         self.waiting = waiting
     }

@@ -109,7 +109,6 @@ final class WorkerRole {
             metrics: setting.slot,
             accessLog: accessLog,
             log: setting.log,
-            paths: setting.paths,
             serving: { link.send(.serving) },
             waiting: { link.send(.waiting) }
         )

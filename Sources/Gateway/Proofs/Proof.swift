@@ -14,15 +14,6 @@ package enum Proof: Sendable {
     case androidKey(chain: [String])
     /// A classic Play Integrity token.
     case playToken(String)
-
-    /// How it proves.
-    package var method: ProofMethod {
-        switch self {
-        case .appleAttestation, .appleAssertion: .appAttest
-        case .androidKey: .keyAttestation
-        case .playToken: .playIntegrity
-        }
-    }
 }
 
 /// The three ways to prove an app natively.
@@ -30,11 +21,6 @@ package enum ProofMethod: String, Sendable {
     case appAttest = "app_attest"
     case keyAttestation = "key_attestation"
     case playIntegrity = "play_integrity"
-
-    /// The platform whose words for reasons apply.
-    package var platform: AttestationReason.Platform {
-        self == .appAttest ? .ios : .android
-    }
 }
 
 /// What a proof is worth.

@@ -30,9 +30,6 @@ struct FormBody: Equatable, Sendable {
         self.object = object
     }
 
-    /// The names of all members.
-    var names: [String] { object.members.map(\.name) }
-
     /// The whole object.
     var value: JSONValue { .object(object) }
 

@@ -26,11 +26,6 @@ package enum ChunkedEncoder {
         buffer.append("\r\n")
     }
 
-    /// Appends the end of a body without trailers.
-    package static func appendEnd(to buffer: inout ByteBuffer) {
-        buffer.append("0\r\n\r\n")
-    }
-
     /// Appends the end of a body with the trailers that may be forwarded.
     package static func appendEnd(
         trailers: borrowing FieldTable,

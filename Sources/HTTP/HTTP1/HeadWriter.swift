@@ -23,36 +23,6 @@ extension FieldTable {
     }
 }
 
-extension FieldTable {
-    /// Appends the field lines with names in title case, as `append(to:skipping:)` does with those received.
-    ///
-    /// For requests that came by HTTP/2, whose names are all lower case, and old upstreams that compare them by letter
-    /// (haproxy #462).
-    package func appendInTitleCase(to buffer: inout ByteBuffer, skipping skipped: KnownFieldSet) {
-        for index in 0..<count {
-            let known = field(at: index)
-            if isDropped(at: index) || skipped.contains(known) { continue }
-            if known.canonicalName.utf8CodeUnitCount > 0 {
-                buffer.append(known.canonicalName)
-            } else {
-                appendTitle(name(at: index), to: &buffer)
-            }
-            buffer.append(": ")
-            buffer.append(value(at: index))
-            buffer.append("\r\n")
-        }
-    }
-
-    private func appendTitle(_ name: Span<UInt8>, to buffer: inout ByteBuffer) {
-        var beginsWord = true
-        for index in name.indices {
-            let byte = name[index]
-            buffer.append(beginsWord && byte &- 0x61 < 26 ? byte & 0xdf : byte)
-            beginsWord = byte == 0x2d
-        }
-    }
-}
-
 /// Writes heads and single fields; the caller ends a head with `endHead`.
 package enum HeadWriter {
     /// Appends the request line, `Host` and the fields not skipped; `target` and `host` replace the head's own.

@@ -28,11 +28,6 @@ package struct RequestParser: ~Copyable {
         self.limits = limits
     }
 
-    /// Whether some bytes of a request have been seen but not all: tells a slow client from an idle one.
-    package var isMidway: Bool {
-        phase != .start || position > 0
-    }
-
     /// Reads on; fills `head`, which the parser resets itself, once all of it is there.
     ///
     /// Before that, and after a refusal, `head` reads as empty or as far as it was understood: never out of bounds.

@@ -17,7 +17,6 @@ package struct ResponseParser: ~Copyable {
     private let limits: ParserLimits
     private var phase = Phase.version
     private var position = 0
-    private var hasBegun = false
     private var version = HTTPVersion.http11
     private var status = 0
     private var reasonRange = ByteRange()
@@ -27,9 +26,6 @@ package struct ResponseParser: ~Copyable {
     package init(limits: ParserLimits = ParserLimits()) {
         self.limits = limits
     }
-
-    /// Whether any byte of the present answer has been seen.
-    package var isMidway: Bool { hasBegun }
 
     /// Reads on; fills `head` once all of it is there.
     ///
@@ -54,7 +50,6 @@ package struct ResponseParser: ~Copyable {
         _ method: Method
     ) throws(HTTPViolation) -> ParseProgress {
         if phase == .version {
-            if bytes.count > 0 { hasBegun = true }
             guard let version = try VersionReader.read(bytes, at: 0) else { return .needMore }
             head.reset()
             self.version = version
@@ -78,7 +73,6 @@ package struct ResponseParser: ~Copyable {
         try head.complete(answering: method)
         phase = .version
         position = 0
-        hasBegun = false
         return .head(consumed: consumed)
     }
 

@@ -23,8 +23,6 @@ package struct HTTP2ErrorCode: RawRepresentable, Sendable, Hashable {
     package static let cancel = HTTP2ErrorCode(rawValue: 8)
     /// The peer does too much.
     package static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
-    /// The request needs HTTP/1.1.
-    package static let http11Required = HTTP2ErrorCode(rawValue: 13)
 
     /// The name of a registered code in lower case (RFC 9113 7).
     package var name: String? {

@@ -170,9 +170,6 @@ package final class HTTP2Session {
 
     // MARK: Streams
 
-    /// The streams that are open.
-    package var streamCount: Int { streams.count }
-
     /// How many more streams the peer lets a client open now.
     package var room: Int { max(0, frames.peerConcurrentStreams - streams.count) }
 

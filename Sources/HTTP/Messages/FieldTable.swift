@@ -57,13 +57,6 @@ package struct FieldTable: ~Copyable {
         tally = Tally()
     }
 
-    /// Forgets everything and gives the room back: for connections that go idle.
-    package mutating func release() {
-        reset()
-        storage.release()
-        slots = []
-    }
-
     // MARK: Reading
 
     /// The number of fields, dropped ones included.
@@ -137,15 +130,6 @@ package struct FieldTable: ~Copyable {
     @inlinable
     package func isRepeated(_ field: KnownField) -> Bool {
         repeated.contains(field)
-    }
-
-    /// How often `field` occurs.
-    package func count(of field: KnownField) -> Int {
-        guard present.contains(field) else { return 0 }
-        guard repeated.contains(field) else { return 1 }
-        var total = 0
-        for index in 0..<count where slots[index].known == field { total += 1 }
-        return total
     }
 
     /// The place of the first `field`.

@@ -5,22 +5,6 @@
 package enum Method: UInt8, BitwiseCopyable, Sendable {
     case get, head, post, put, delete, options, patch, trace, connect, other
 
-    /// The token; empty for `.other`.
-    package var name: StaticString {
-        switch self {
-        case .get: "GET"
-        case .head: "HEAD"
-        case .post: "POST"
-        case .put: "PUT"
-        case .delete: "DELETE"
-        case .options: "OPTIONS"
-        case .patch: "PATCH"
-        case .trace: "TRACE"
-        case .connect: "CONNECT"
-        case .other: ""
-        }
-    }
-
     /// The method a token names; methods are case-sensitive (RFC 9110 9.1).
     package init(_ token: Span<UInt8>) {
         var packed: UInt64 = 0

@@ -31,12 +31,6 @@ package struct NameDigest {
         finish(mix(key.0, bytes))
     }
 
-    /// The digest of two words.
-    @inline(__always)
-    func of(_ first: UInt64, _ second: UInt64) -> UInt64 {
-        finish(fold(fold(key.0 ^ first) ^ second))
-    }
-
     @inline(__always)
     private func mix(_ seed: UInt64, _ bytes: Span<UInt8>) -> UInt64 {
         var state = fold(seed ^ UInt64(truncatingIfNeeded: bytes.count) &* 0x9e37_79b9_7f4a_7c15)

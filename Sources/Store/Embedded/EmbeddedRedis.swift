@@ -3,7 +3,7 @@
 
 import Crypto
 import Encodings
-package import Glibc
+import Glibc
 import Telemetry
 
 /// The private Redis of a gateway: its folder, its configuration and how to reach it.
@@ -65,30 +65,6 @@ package struct EmbeddedRedis: Sendable {
             if unsafe access(candidate, X_OK) == 0 { return candidate }
         }
         return nil
-    }
-
-    /// The process that a supervisor which is gone left running in this folder, to be adopted instead of spawned.
-    package func runningProcess() -> pid_t? {
-        do {
-            guard let text = try PrivateFiles.read(directory + "/redis.pid"),
-                let process = pid_t(text.prefix { $0.isNumber }), process > 1
-            else { return nil }
-            // A process id may have been given to another: Redis works in its folder, hardly anything else does.
-            guard PrivateFiles.target(ofLink: "/proc/\(process)/cwd") == directory else { return nil }
-            return process
-        } catch {
-            return nil
-        }
-    }
-
-    /// Whether the server answers a PING now; blocks for 200 ms at most, so never on a loop.
-    package func isAnswering() -> Bool {
-        guard let password = endpoint.password else { return false }
-        return BlockingProbe.exchange(
-            socket: socketPath,
-            sending: "AUTH \(Self.user) \(password.exposed)\r\nPING\r\n",
-            expecting: "+OK\r\n+PONG\r\n"
-        )
     }
 
     private static func randomPassword() throws(EmbeddedRedisProblem) -> String {

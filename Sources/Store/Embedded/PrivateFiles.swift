@@ -44,15 +44,6 @@ enum PrivateFiles {
         guard isWritten, unsafe rename(temporary, path) == 0 else { throw problem(path) }
     }
 
-    /// Where a symbolic link leads, nil where it cannot be read.
-    static func target(ofLink path: String) -> String? {
-        var bytes = [UInt8](repeating: 0, count: 4_096)
-        let count = unsafe bytes.withUnsafeMutableBytes {
-            unsafe readlink(path, $0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self), $0.count)
-        }
-        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-    }
-
     private static func problem(_ path: String) -> EmbeddedRedisProblem {
         let text = unsafe strerror(errno)
         return EmbeddedRedisProblem(path: path, reason: unsafe text.map { unsafe String(cString: $0) } ?? "failed")

@@ -66,7 +66,6 @@ package final class RedisConnection {
     private let timer: LoopTimer
     var timerDue = MonotonicInstant.distantFuture
     private let reconnect: LoopTimer
-    private var readyWaiters: [RedisReadyWaiter] = []
 
     /// More calls under way than this mean that the server has stopped answering.
     static let mostCalls = 65_536
@@ -122,14 +121,6 @@ package final class RedisConnection {
     package func reset() {
         guard !isClosed else { return }
         disconnect(because: "reset")
-    }
-
-    /// Waits until calls can be sent, for `timeout` at most.
-    package func becomeReady(within timeout: Duration) async throws(StoreError) {
-        if isReady { return }
-        let waiter = RedisReadyWaiter(loop: loop)
-        readyWaiters.append(waiter)
-        guard await waiter.wait(for: timeout) else { throw .unavailable }
     }
 
     // MARK: - Connecting
@@ -222,9 +213,6 @@ package final class RedisConnection {
         backOff.succeeded()
         armTimer(at: loop.now.advanced(by: Self.heartbeat))
         onReadinessChange?(true)
-        let waiters = readyWaiters
-        readyWaiters.removeAll()
-        for waiter in waiters { waiter.finish(true) }
     }
 
     private func disconnect(because reason: String) {

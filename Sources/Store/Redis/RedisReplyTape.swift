@@ -29,9 +29,6 @@ package final class RedisReplyTape {
     /// The number of nodes.
     package var count: Int { nodes.count }
 
-    /// The kind of a node.
-    package func kind(at index: Int) -> Kind { nodes[index].kind }
-
     /// The integer at `index`, nil where there is none.
     package func integer(at index: Int) -> Int? {
         guard index < nodes.count, nodes[index].kind == .integer else { return nil }

@@ -35,8 +35,6 @@ extension HistoryEvent {
 
 /// One row of a history.
 package struct HistoryRow: Sendable, Equatable {
-    /// Redis' id of the row; grows with time.
-    package var id: String
     /// Milliseconds since 1970, by the store's clock.
     package var at: Int64
     /// Who made the change.
@@ -54,7 +52,6 @@ package struct HistoryRow: Sendable, Equatable {
         guard let name = values["event"], let by = values["by"], let text = values["details"] else {
             throw .malformed("a history row")
         }
-        self.id = id
         self.at = at
         self.by = by
         event = HistoryEvent(name)

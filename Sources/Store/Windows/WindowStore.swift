@@ -42,13 +42,6 @@ package final class WindowStore {
         return true
     }
 
-    /// Spends the windows of `charge` and waits for its verdicts.
-    package func spend(_ charge: WindowCharge) async throws(StoreError) {
-        let waiter = WindowWaiter()
-        guard spend(charge, receiver: waiter, token: 0) else { throw .unavailable }
-        if let failure = await waiter.answer() { throw failure }
-    }
-
     /// Sends a spend again with the whole script, after the server forgot it.
     fileprivate func sendAgain(_ spend: WindowSpend) -> Bool {
         spend.send(on: connection, source: script.source)
@@ -155,25 +148,5 @@ private final class WindowSpend: RedisReplyReceiver {
         var value = 0
         for offset in 0..<4 { value = value << 8 | Int(bytes[index + offset]) }
         return value
-    }
-}
-
-/// Turns the callback into a wait.
-@Reactor
-private final class WindowWaiter: WindowReceiver {
-    private var caller: ParkedCaller<StoreError?>?
-    private var result: StoreError??
-
-    func answer() async -> StoreError? {
-        if let result { return result }
-        return await ParkedCaller.park { caller = $0 }
-    }
-
-    func windowsAnswered(_ charge: WindowCharge, failure: StoreError?, token: Int) {
-        if let caller {
-            caller.resume(returning: failure)
-        } else {
-            result = .some(failure)
-        }
     }
 }

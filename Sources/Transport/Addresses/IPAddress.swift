@@ -99,12 +99,4 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             }
         }
     }
-
-    /// Whether the address is of this machine's loopback.
-    package var isLoopback: Bool {
-        switch family {
-        case .v4: low >> 24 == 127
-        case .v6: high == 0 && low == 1
-        }
-    }
 }

@@ -63,7 +63,7 @@ import Transport
     }
 
     @Test func `ticket keys are the same on every worker of a period and known to the next`() throws {
-        let seal = SecretBytes(utf8: "a sealing key of some length for this test")
+        let seal = SecretBytes(Array("a sealing key of some length for this test".utf8).span)
         let period: Int64 = 12 * 3600 * 1000
         #expect(TicketKeyring.untilNext(atMilliseconds: period - 1) == .milliseconds(1))
         #expect(TicketKeyring.keys(seal, atMilliseconds: 5 * period) != nil)

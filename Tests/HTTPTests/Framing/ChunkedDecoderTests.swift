@@ -77,7 +77,7 @@ struct ChunkedDecoderTests {
                 ChunkedEncoder.append(chunk.span, to: &buffer)
                 expected += chunk
             }
-            ChunkedEncoder.appendEnd(to: &buffer)
+            ChunkedEncoder.appendEnd(trailers: FieldTable(), skipping: [], to: &buffer)
             var bytes: [UInt8] = []
             for index in buffer.bytes.indices { bytes.append(buffer.bytes[index]) }
             let transcript = Transcript(requests: bytes, cuts: [Int.random(in: 1...50, using: &random)])

@@ -75,12 +75,4 @@ struct HeadWriterTests {
         HeadWriter.appendResponse(head, skipping: head.fieldsNotRelayed, to: &buffer)
         #expect(text(buffer) == "HTTP/1.1 404 Nope nope\r\nServer: x\r\nETag: y\r\n")
     }
-
-    @Test
-    func `names of HTTP_2 can be written in title case`() {
-        let fields = table([("x-one-two", "a"), ("content-length", "5"), ("te", "x"), ("x--y", "b"), ("orgid", "c")])
-        var buffer = ByteBuffer()
-        fields.appendInTitleCase(to: &buffer, skipping: .hopByHop)
-        #expect(text(buffer) == "X-One-Two: a\r\nContent-Length: 5\r\nX--Y: b\r\norgid: c\r\n")
-    }
 }

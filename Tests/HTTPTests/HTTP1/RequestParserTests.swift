@@ -57,21 +57,6 @@ struct RequestParserTests {
     }
 
     @Test
-    func `a parser knows whether a request has begun`() throws {
-        var parser = RequestParser()
-        var head = RequestHead()
-        let before = parser.isMidway
-        let first = try parser.parse(latin1("G").span, into: &head)
-        let during = parser.isMidway
-        let whole = latin1("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        let second = try parser.parse(whole.span, into: &head)
-        let after = parser.isMidway
-        #expect(first == .needMore)
-        #expect(second == .head(consumed: whole.count))
-        #expect([before, during, after] == [false, true, false])
-    }
-
-    @Test
     func `values are cut of blanks around, never inside`() throws {
         #expect(
             try parsed(get("A:b", "B: \t b\t c \t", "C:", "D: \u{ff}\u{80}")).lines.dropFirst() == [

@@ -239,7 +239,8 @@ struct HTTP2SessionTests {
             #expect(left == 0)
         }
         #expect(pair.failure == nil)
-        #expect(pair.server.streamCount == 0 && pair.client.streamCount == 0)
+        // A hundred at a time are allowed: nothing is left of the twenty.
+        #expect(pair.client.room == 100)
     }
 
     @Test

@@ -71,31 +71,25 @@ struct TestCertificates: Sendable {
 func run(_ arguments: [String], input: String = "", holdsInput: Duration = .zero) async throws -> String {
     let pool = BlockingPool(threads: 1)
     return try await pool.run { () throws(SystemError) -> String in
-        let file = NSTemporaryDirectory() + "sallyport-output-\(UUID().uuidString)"
-        let output = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        var pipe: [CInt] = [0, 0]
-        guard output >= 0, unsafe Glibc.pipe(&pipe) == 0 else { throw SystemError(errno) }
-        // The children of other tests must not hold this pipe open.
-        for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        defer {
-            close(output)
-            unsafe unlink(file)
+        let output = Pipe()
+        let standardInput = Pipe()
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = arguments
+        process.environment = ["PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp"]
+        process.standardInput = standardInput
+        process.standardOutput = output
+        process.standardError = output
+        do {
+            try process.run()
+            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            usleep(useconds_t(holdsInput.nanosecondsClamped / 1000))
+            try standardInput.fileHandleForWriting.close()
+            let text = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return String(decoding: text, as: UTF8.self)
+        } catch {
+            throw SystemError(EIO)
         }
-        var command = ChildCommand(
-            executable: "/usr/bin/env",
-            arguments: ["env"] + arguments,
-            environment: ["PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp"]
-        )
-        command.descriptors = [(0, pipe[0]), (1, output), (2, output)]
-        let child = try command.spawn()
-        close(pipe[0])
-        _ = unsafe write(pipe[1], input, input.utf8.count)
-        usleep(useconds_t(holdsInput.nanosecondsClamped / 1000))
-        close(pipe[1])
-        var status: CInt = 0
-        while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
-        var bytes = [UInt8](repeating: 0, count: 1 << 17)
-        let count = unsafe pread(output, &bytes, bytes.count, 0)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 }
