@@ -15,11 +15,11 @@ package import Transport
 @Reactor
 package final class KeyFollower {
     /// The ring of our own keys; nil before it was made, or while this node cannot open it.
-    package private(set) var own: SigningKeyRing?
+    package internal(set) var own: SigningKeyRing?
     /// The outside issuers with their keys; those without any have an empty set.
     package private(set) var issuers: [KnownIssuer] = []
     /// Why our own keys cannot be used here; nil while they can.
-    package private(set) var problem: String?
+    package internal(set) var problem: String?
     /// Whether it is known what our own keys are, or why there are none.
     package var isSettled: Bool { own != nil || problem != nil }
     /// Called when `own` changed, and when another of its keys begins or ends to count.
@@ -33,21 +33,21 @@ package final class KeyFollower {
 
     let loop: EventLoop
     private let clock: StoreClock
-    private let source: KeySource
-    private var material: KeyMaterial
-    private let peppers: PepperRing
+    let source: KeySource
+    var material: KeyMaterial
+    let peppers: PepperRing
     private let connection: RedisConnection
-    private let log: Log
-    private var keyring = KeyringDocument()
-    private var signing = SigningDocument()
-    private var settings: [IssuerSettings]
+    let log: Log
+    var keyring = KeyringDocument()
+    var signing = SigningDocument()
+    var settings: [IssuerSettings]
     private var local: [String: VerificationKeySet] = [:]
     private var fetched: [String: FetchedKeys] = [:]
     /// When each issuer's keys were asked for last, and which set was held then.
     private var asked: [String: (held: String, at: MonotonicInstant)] = [:]
     private var waiting: [KeyWaiter] = []
     private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timePassed() }
-    private lazy var reader = KeyReader(connection: connection, loop: loop, log: log) { [unowned self] in
+    lazy var reader = KeyReader(connection: connection, loop: loop, log: log) { [unowned self] in
         take($0)
     }
 
@@ -121,7 +121,7 @@ package final class KeyFollower {
 
     // MARK: - What was read
 
-    private func take(_ value: KeyReader.Value) {
+    func take(_ value: KeyReader.Value) {
         switch value {
         case .keyring(let document): take(document)
         case .signing(let document): take(document)
@@ -180,56 +180,6 @@ package final class KeyFollower {
         }
     }
 
-    // MARK: - Our own ring
-
-    private func readMaterial() {
-        do {
-            material = try source.load()
-        } catch {
-            log.error("the keys at rest cannot be read", ["reason": error.message])
-        }
-        do {
-            try peppers.replace(material.peppers(current: keyring.pepper))
-        } catch {
-            log.error("the peppers cannot be used", ["reason": ProcessFault(error).message])
-        }
-    }
-
-    private func openOwn() {
-        let former = problem
-        do {
-            own = try opened()
-            problem = nil
-        } catch {
-            // A ring that is held stays in use: its keys are no worse for a later one that does not open.
-            problem = error.sentence
-            if former != problem { log.error("the signing keys cannot be opened", ["reason": error.sentence]) }
-        }
-        ownChanged(own)
-        armTimer()
-    }
-
-    private func opened() throws(SigningKeyProblem) -> SigningKeyRing? {
-        guard !signing.keys.isEmpty else { return nil }
-        do throws(SigningKeyProblem) {
-            return try ring()
-        } catch .sealing(.unknownKey) {
-            // The file may have been given the key since we read it.
-            readMaterial()
-            return try ring()
-        }
-    }
-
-    private func ring() throws(SigningKeyProblem) -> SigningKeyRing {
-        let sealing: SealingRing
-        do {
-            sealing = try material.sealingRing(current: keyring.seal)
-        } catch {
-            throw .sealing(error)
-        }
-        return try SigningKeyRing(signing.keys, sealing: sealing)
-    }
-
     // MARK: - Time
 
     private func timePassed() {
@@ -248,7 +198,7 @@ package final class KeyFollower {
         armTimer()
     }
 
-    private func armTimer() {
+    func armTimer() {
         let now = clock.now
         var moments = signing.keys.flatMap { [$0.signsFrom, $0.verifiesUntil ?? now] }
         for keys in fetched.values { moments += [keys.end, keys.end - SharedKeySet.life / 2, keys.end - 3_600_000] }
@@ -263,45 +213,6 @@ package final class KeyFollower {
             return (issuer.outside, keys ?? VerificationKeySet([]))
         }
         issuersChanged(issuers)
-    }
-}
-
-extension KeyFollower: ChangeSubscriber {
-    package func apply(_ change: RegistryNotice) -> Bool {
-        switch change.kind {
-        case .signing: return true
-        case .keyring:
-            // At once, before the change is acknowledged: a key hashed with the next pepper may come right after it.
-            readMaterial()
-            return true
-        case .issuer: return settings.contains { $0.name == change.id }
-        case .app, .organization, .revocation, .adminTokens: return false
-        }
-    }
-
-    /// Nothing: what is held stays in force until it was read again.
-    package func dropEverything() {}
-
-    package func reload(_ change: RegistryNotice) async {
-        switch change.kind {
-        case .signing: reader.read(.signing)
-        case .keyring: reader.read(.keyring)
-        case .issuer:
-            guard let issuer = settings.first(where: { $0.name == change.id }), let url = issuer.keyAddress else {
-                return
-            }
-            reader.read(.issuer(issuer.name, url))
-        case .app, .organization, .revocation, .adminTokens: break
-        }
-    }
-
-    package func restore(from connection: RedisConnection) async throws(StoreError) {
-        reader.forget()
-        var wanted: [KeyReader.Subject] = [.keyring, .signing]
-        for issuer in settings { if let url = issuer.keyAddress { wanted.append(.issuer(issuer.name, url)) } }
-        for subject in wanted {
-            if let value = try await KeyReader.value(of: subject, from: connection, log: log) { take(value) }
-        }
     }
 }
 

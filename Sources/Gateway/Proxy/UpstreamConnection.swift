@@ -32,11 +32,11 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     let stream: ByteStream
     var exchange: Exchange?
     /// The `generation` of the exchange that the connect is for: one that does not wait for it is another request by then.
-    private var generation: UInt64 = 0
+    var generation: UInt64 = 0
     var parser: ResponseParser
     var body: BodyReader
     /// Whether an earlier request used the connection: only then may a silent close be a race with its idle limit.
-    private var wasUsed = false
+    var wasUsed = false
     var answerBegan = false
     var keepsAlive = true
     /// The interim answers to the request under way.
@@ -213,42 +213,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         pool.closed(self)
     }
 
-    // MARK: Ending
-
-    func streamEnded(_ stream: ByteStream) {
-        switch state {
-        case .readingBody where body.endsWithConnection:
-            answerEnded()
-        case .relaying:
-            // The peer is done; what it sent has been passed on.
-            exchange?.relayEnded(by: .upstream)
-        case .connecting, .idle, .awaitingHead, .readingBody:
-            closed(.closedEarly)
-        case .closed:
-            break
-        }
-    }
-
-    func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
-        closed(UpstreamFailure(failure, whileConnecting: state == .connecting))
-    }
-
-    /// The connection failed or was given up; the exchange on it hears why.
-    func closed(_ failure: UpstreamFailure) {
-        guard state != .closed else { return }
-        let wasConnecting = state == .connecting
-        let mayRetry = wasUsed && !answerBegan && state == .awaitingHead && failure == .closedEarly
-        let exchange = exchange
-        self.exchange = nil
-        close()
-        guard let exchange else { return }
-        if !mayRetry, deadlines.blamesEndpoint(for: failure) { pool.failed(endpoint) }
-        if wasConnecting {
-            if exchange.generation == generation { exchange.upstreamUnavailable(failure, at: endpoint) }
-        } else {
-            exchange.upstreamFailed(failure, retry: mayRetry ? .ifSafe : .never)
-        }
-    }
+    // MARK: Time
 
     private func timerFired() {
         closed(timeout)

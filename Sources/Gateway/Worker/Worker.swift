@@ -16,7 +16,7 @@ package import Transport
 package final class Worker {
     let environment: WorkerEnvironment
     let loop: EventLoop
-    private(set) var snapshot: GatewaySnapshot
+    var snapshot: GatewaySnapshot
     let metrics: WorkerMetrics
     let state: WorkerState
     let estimates: BudgetEstimates
@@ -26,7 +26,7 @@ package final class Worker {
     /// Signs apps in, for all dialects.
     let signIn: SignInService
     private(set) lazy var pipeline = RequestPipeline(worker: self)
-    private(set) var isDraining = false
+    var isDraining = false
     /// Whether it may accept without being able to judge.
     private var acceptsAnyway = false
     let date = DateField()
@@ -37,19 +37,19 @@ package final class Worker {
     let http2 = HTTP2Recycling()
     private(set) lazy var http2Turn = HTTP2Turn(loop: loop)
 
-    private let counters: RouteMetricsTable
-    private let resolver: Resolver
-    private let pool: BlockingPool
-    private var tickets: TicketKeys
+    let counters: RouteMetricsTable
+    let resolver: Resolver
+    let pool: BlockingPool
+    var tickets: TicketKeys
     private var decisions: DecisionSequence
-    private var listeners: [ClientListener] = []
+    var listeners: [ClientListener] = []
     private var exhaustionTold = ToldOnce()
     private(set) var connections: [ObjectIdentifier: any ClientConnection] = [:]
     private var free: [Exchange] = []
     /// Exchanges that ended this turn: callers up the stack may still look at them.
     private var ended: [Exchange] = []
     private let turnEnd: TurnEnd
-    private let drainTimer: LoopTimer
+    let drainTimer: LoopTimer
     private let logTimer: LoopTimer
 
     /// A worker that serves `configuration`; throws what keeps it from being served.
@@ -170,93 +170,6 @@ package final class Worker {
     package func stopAccepting(on descriptor: CInt) {
         for listener in listeners where listener.descriptor == descriptor { listener.close() }
         listeners.removeAll { $0.descriptor == descriptor }
-    }
-
-    /// Stops accepting and lets exchanges end with `Connection: close`; those that are under way at the `deadline` are told
-    /// so and ended, and `done` is called a moment later at the latest.
-    package func drain(deadline: Duration, done: @escaping @Reactor () -> Void) {
-        isDraining = true
-        for listener in listeners { listener.close() }
-        listeners = []
-        for connection in connections.values { connection.drain() }
-        let end = loop.now.advanced(by: deadline)
-        var told: MonotonicInstant?
-        drainTimer.onFire = { [unowned self] in
-            let now = loop.now
-            // Counted from the moment of telling: a loop that was held up tells late.
-            let isOver = told.map { now >= $0.advanced(by: Self.farewell) } ?? false
-            if connections.isEmpty || isOver {
-                // What is cut has its line in the access log too.
-                for connection in connections.values { connection.cut() }
-                return done()
-            }
-            if now >= end, told == nil {
-                told = now
-                for connection in connections.values { connection.goAway() }
-            }
-            drainTimer.arm(
-                at: now >= end ? now.advanced(by: .milliseconds(20)) : min(end, now.advanced(by: .milliseconds(20)))
-            )
-        }
-        drainTimer.arm(after: .milliseconds(10))
-    }
-
-    /// What is said at the end has this long to go out.
-    private static let farewell: Duration = .milliseconds(200)
-
-    /// Takes a new configuration in place, or keeps the old one and says why; requests go on meanwhile.
-    package func reload(_ configuration: Configuration) async throws(SnapshotProblem) {
-        await TLSClientContext.refreshSystemTrust(on: pool)
-        await counters.prepare(configuration.routes.map(\.name), on: loop)
-        let tls = try await ListenerTLS.all(
-            of: configuration,
-            replacing: snapshot.tls,
-            tickets,
-            on: loop,
-            pool
-        )
-        let new = try GatewaySnapshot(
-            configuration,
-            tls: tls,
-            replacing: snapshot,
-            resolver: resolver,
-            loop: loop,
-            slot: environment.metrics,
-            counters: counters
-        )
-        snapshot.retire(after: new)
-        letGo(snapshot)
-        snapshot = new
-        // They may have changed meanwhile.
-        rotate(tickets)
-        proxyHint.forget()
-        for connection in connections.values { connection.configurationChanged() }
-        state.tokens.configure(configuration.tokens)
-        handOff.configurationChanged()
-        watchMemory()
-        shareTurns()
-    }
-
-    /// Frees what nothing uses any more in turns of its own: hundreds of routes and certificates take milliseconds.
-    private func letGo(_ former: GatewaySnapshot) {
-        Task { @Reactor [loop] in
-            var former: GatewaySnapshot? = former
-            var parts = former?.tls.compactMap { $0?.context.parts } ?? []
-            await loop.nextTurn()
-            former = nil
-            while let last = parts.popLast() {
-                await last.freed { await loop.nextTurn() }
-            }
-        }
-    }
-
-    /// Seals new session tickets with the keys of the next period.
-    package func rotate(_ tickets: TicketKeys) {
-        self.tickets = tickets
-        for context in snapshot.tls.map({ $0?.context }) {
-            guard let context, context.ticketKeys != nil else { continue }
-            context.ticketKeys = tickets
-        }
     }
 
     // MARK: Connections

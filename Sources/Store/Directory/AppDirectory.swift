@@ -16,12 +16,12 @@ package final class AppDirectory {
     private let connection: RedisConnection
     private let lease: ServingLease
     private let loop: EventLoop
-    private var apps: DirectoryTable
-    private var sites: [Int: (name: DirectoryName, organizations: [OrganizationID])] = [:]
+    var apps: DirectoryTable
+    var sites: [Int: (name: DirectoryName, organizations: [OrganizationID])] = [:]
     /// Digests of names that do not exist, and until when we believe it.
-    private var unknown: [Int: MonotonicInstant] = [:]
-    private var flights: [RegistryStore.AppReference: Flight] = [:]
-    private var siteFlights: [String: SiteFlight] = [:]
+    var unknown: [Int: MonotonicInstant] = [:]
+    var flights: [RegistryStore.AppReference: Flight] = [:]
+    var siteFlights: [String: SiteFlight] = [:]
 
     /// Long enough to blunt a flood of one made-up name, short enough to forget mistakes.
     private static let unknownLifetime = Duration.seconds(5)
@@ -31,7 +31,7 @@ package final class AppDirectory {
     private static let attempts = 4
 
     /// A load under way and who waits for it.
-    private final class Flight {
+    final class Flight {
         /// Any app may be another now.
         var isOvertaken = false
         /// These are.
@@ -44,7 +44,7 @@ package final class AppDirectory {
         }
     }
 
-    private final class SiteFlight {
+    final class SiteFlight {
         var isOvertaken = false
         var waiters: [ParkedCaller<SiteLookup>] = []
     }
@@ -216,45 +216,5 @@ package final class AppDirectory {
     private func remember(unknown digest: Int) {
         if unknown.count >= Self.mostUnknown { unknown.removeAll(keepingCapacity: true) }
         unknown[digest] = loop.now.advanced(by: Self.unknownLifetime)
-    }
-}
-
-extension AppDirectory: ChangeSubscriber {
-    /// Forgets what the change touches; true where it was known and is worth loading again at once.
-    package func apply(_ change: RegistryNotice) -> Bool {
-        // Nothing of theirs is in an app's record.
-        if [.revocation, .signing, .keyring, .issuer, .adminTokens].contains(change.kind) { return false }
-        unknown.removeAll(keepingCapacity: true)
-        for flight in flights.values {
-            if change.kind == .app { flight.changed.insert(change.id) } else { flight.isOvertaken = true }
-        }
-        if !change.sites.isEmpty {
-            for flight in siteFlights.values { flight.isOvertaken = true }
-            for site in change.sites { sites[DirectoryName(.site, site).digest] = nil }
-        }
-        switch change.kind {
-        case .revocation, .signing, .keyring, .issuer, .adminTokens: return false
-        case .organization:
-            for slot in apps.slots(of: change.id) { apps.remove(slot) }
-            return false
-        case .app:
-            guard let slot = apps.find(.record, change.id.utf8.span) else { return false }
-            apps.remove(slot)
-            return true
-        }
-    }
-
-    /// Forgets everything.
-    package func dropEverything() {
-        apps.removeAll()
-        sites.removeAll(keepingCapacity: true)
-        unknown.removeAll(keepingCapacity: true)
-        for flight in flights.values { flight.isOvertaken = true }
-        for flight in siteFlights.values { flight.isOvertaken = true }
-    }
-
-    /// Loads again what a change made us forget, so that the store may go away right after it.
-    package func reload(_ change: RegistryNotice) async {
-        _ = await load(record: change.id)
     }
 }

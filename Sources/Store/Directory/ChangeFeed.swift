@@ -21,24 +21,24 @@ package final class ChangeFeed {
     package private(set) var resyncs = 0
     private let loop: EventLoop
     /// The connection that `XREAD` blocks.
-    private let stream: RedisConnection
+    let stream: RedisConnection
     /// The connection that leases are renewed on.
-    private let connection: RedisConnection
-    private let worker: String
-    private let lease: ServingLease
-    private let leaseLength: Duration
+    let connection: RedisConnection
+    let worker: String
+    let lease: ServingLease
+    let leaseLength: Duration
     private let subscribers: [any ChangeSubscriber]
-    private let renewal: LeaseRenewal
-    private var epoch: String?
+    let renewal: LeaseRenewal
+    var epoch: String?
     private var checkedGeneration = -1
-    private var needsResync = true
+    var needsResync = true
     private var task: Task<Void, Never>?
-    private var isStopped = false
+    var isStopped = false
 
     /// Short against any lease, long against the cost.
-    private static let renewalInterval = Duration.seconds(1)
+    static let renewalInterval = Duration.seconds(1)
     /// What clocks and the way of a reply may take; see architecture, state.
-    private static let margin = Duration.milliseconds(500)
+    static let margin = Duration.milliseconds(500)
     private static let block = Duration.seconds(2)
     private static let batch = 512
     private static let shortPause = Duration.milliseconds(10)
@@ -210,50 +210,5 @@ package final class ChangeFeed {
         applied = last
         renew()
         for (subscriber, change) in reloads { await subscriber.reload(change) }
-    }
-
-    // MARK: - The lease
-
-    /// Sends a renewal; the answer comes to `renewed`.
-    func renew() {
-        renewal.timer.arm(after: Self.renewalInterval)
-        guard !isStopped, !needsResync, let applied else { return }
-        renewal.send(
-            worker: worker,
-            applied: applied,
-            milliseconds: leaseMilliseconds,
-            epoch: leaseEpoch,
-            on: connection
-        )
-    }
-
-    func renewed(applied sent: Int, at time: MonotonicInstant, isExtended: Bool, sequence: Int, birth: String) {
-        guard !isStopped else { return }
-        guard connection.identity?.isStillOurs(birth) ?? true else {
-            // What is remembered stays in use for the rest of the lease, as while Redis is away.
-            needsResync = true
-            connection.reset()
-            return stream.reset()
-        }
-        guard !needsResync else { return }
-        if sequence < sent {
-            // The store has lost changes that we have applied: another history.
-            needsResync = true
-            stream.reset()
-        } else if isExtended {
-            extend(from: time)
-        }
-    }
-
-    private func extend(from sent: MonotonicInstant) {
-        lease.extend(to: sent.advanced(by: leaseLength - Self.margin))
-    }
-
-    /// What the lease script is told: nothing where a new epoch loses nothing.
-    private var leaseEpoch: String { stream.endpoint.losesNothing ? "" : epoch ?? "" }
-
-    private var leaseMilliseconds: Int {
-        let (seconds, attoseconds) = leaseLength.components
-        return Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 }

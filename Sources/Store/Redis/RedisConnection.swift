@@ -27,7 +27,7 @@ package final class RedisConnection {
         }
     }
 
-    private enum State {
+    enum State {
         /// Not started, between two attempts, or closed.
         case disconnected
         case connecting
@@ -57,22 +57,22 @@ package final class RedisConnection {
     let link: RedisLink
     /// The registry that must be behind it; nil: any Redis will do.
     let identity: RegistryIdentity?
-    private var state = State.disconnected
+    var state = State.disconnected
     private var isClosed = false
     private var reader = RedisReplyReader()
     var queue = RedisCallQueue()
     private var backOff = RedisBackOff()
     /// Deadlines of calls and of the attempt to connect, and the heartbeat.
-    private let timer: LoopTimer
+    let timer: LoopTimer
     var timerDue = MonotonicInstant.distantFuture
     private let reconnect: LoopTimer
 
     /// More calls under way than this mean that the server has stopped answering.
     static let mostCalls = 65_536
     /// A quiet connection is tried this often, so that a dead one is found before a request needs it.
-    private static let heartbeat = Duration.seconds(5)
+    static let heartbeat = Duration.seconds(5)
     /// A server that owes an answer this long after its deadline is given up (peers B24).
-    private static let grace = Duration.seconds(1)
+    static let grace = Duration.seconds(1)
     private static let connectTimeout = Duration.seconds(1)
 
     /// A connection that is not open yet: `start()` it.
@@ -215,7 +215,7 @@ package final class RedisConnection {
         onReadinessChange?(true)
     }
 
-    private func disconnect(because reason: String) {
+    func disconnect(because reason: String) {
         guard !isDisconnected else { return }
         let wasReady = isReady
         state = .disconnected
@@ -238,39 +238,5 @@ package final class RedisConnection {
     private var isDisconnected: Bool {
         guard case .disconnected = state else { return false }
         return true
-    }
-
-    // MARK: - Time
-
-    func armTimer(at instant: MonotonicInstant) {
-        timerDue = instant
-        timer.arm(at: instant)
-    }
-
-    private func timerFired() {
-        switch state {
-        case .disconnected: return
-        case .connecting, .greeting: return disconnect(because: "no connection in time")
-        case .ready: break
-        }
-        let now = loop.now
-        if let oldest = queue.oldestDeadline, oldest.advanced(by: Self.grace) <= now {
-            return disconnect(because: "the server does not answer")
-        }
-        let (expired, next) = queue.expire(at: now)
-        if queue.isEmpty { ping() }
-        let check = queue.isEmpty ? Self.heartbeat : Self.grace
-        armTimer(at: min(next, now.advanced(by: check)))
-        for call in expired { call.receiver?.failed(.deadline, token: call.token) }
-    }
-
-    /// Has the server say something; does nothing while there is no connection.
-    package func ping() {
-        guard isReady else { return }
-        enqueue(nil, 0, loop.now.advanced(by: options.deadline))
-        link.send { buffer in
-            buffer.beginCommand(arguments: 1)
-            buffer.appendArgument(utf8: "PING")
-        }
     }
 }

@@ -23,7 +23,7 @@ enum VouchManagement {
         LocalAnswer
 
     /// Why a call has no answer of its own.
-    private enum VouchCall: Error {
+    enum VouchCall: Error {
         case outcome(LocalOutcome)
         case away
     }
@@ -34,7 +34,7 @@ enum VouchManagement {
 
     /// Counts a change; throws where the app has made too many.
     @Reactor
-    private static func spend(
+    static func spend(
         _ request: LocalRequest,
         _ caller: VouchCaller,
         _ worker: Worker
@@ -112,57 +112,6 @@ enum VouchManagement {
         return list("devices", devices.map { ($0.id, "seen_at", $0.seenAt) })
     }
 
-    @Reactor
-    private static func addDebugDevice(
-        _ request: LocalRequest,
-        _ caller: VouchCaller,
-        _ worker: Worker
-    ) async throws(VouchCall) -> LocalAnswer {
-        let body = try form(request, caller.app)
-        let device = try reading(caller.app) { () throws(VouchFault) in try body.deviceID("device_id") }
-        try await spend(request, caller, worker)
-        let change = DebugDeviceChange(registry: worker.state.registry)
-        let (record, confirmation) = try await registered { () async throws(RegistryError) in
-            try await change.add(device, to: .record(caller.app.recordID), by: caller.name, now: request.now)
-        }
-        return .json(confirmation == nil ? 200 : 201, Self.body(of: record, confirmation))
-    }
-
-    @Reactor
-    private static func listDebugDevices(
-        _ request: LocalRequest,
-        _ caller: VouchCaller,
-        _ worker: Worker
-    ) async throws(VouchCall) -> LocalAnswer {
-        let devices = caller.app.record.vouchSettings.debugDevices
-        return list("debug_devices", devices.map { ($0.id, "created_at", $0.createdAt) })
-    }
-
-    @Reactor
-    private static func removeDebugDevice(
-        _ request: LocalRequest,
-        _ caller: VouchCaller,
-        _ worker: Worker
-    ) async throws(VouchCall) -> LocalAnswer {
-        try await spend(request, caller, worker)
-        let device = request.parameters["device"] ?? ""
-        let change = DebugDeviceChange(registry: worker.state.registry)
-        let confirmation = try await registered { () async throws(RegistryError) in
-            try await change.remove(device, from: .record(caller.app.recordID), by: caller.name)
-        }
-        guard let confirmation else { throw .outcome(.vouchNotFound(app: caller.app)) }
-        if case .pending = confirmation {
-            // RFC 9110 15.3.3: taken, and not yet in force everywhere.
-            var json = JSONWriter(capacity: 128)
-            json.beginObject()
-            json.member("device_id", device)
-            write(confirmation, to: &json)
-            json.endObject()
-            return .json(202, json.bytes)
-        }
-        return LocalAnswer(status: 204, fields: [HeaderField(name: "cache-control", value: "no-store")])
-    }
-
     /// Whether a run token is good for these values, asked by the app's own back end (VCH-041).
     ///
     /// Always asked of the store: an answer from memory could be one revocation too old on another node.
@@ -204,7 +153,7 @@ enum VouchManagement {
     /// Unknown, expired, revoked or bound otherwise: not told apart.
     private static var inactive: LocalAnswer { .json(200, Array(#"{"active":false}"#.utf8)) }
 
-    private static func form(_ request: LocalRequest, _ app: App) throws(VouchCall) -> FormBody {
+    static func form(_ request: LocalRequest, _ app: App) throws(VouchCall) -> FormBody {
         do {
             return try FormBody(vouch: request)
         } catch {
@@ -212,7 +161,7 @@ enum VouchManagement {
         }
     }
 
-    private static func reading<Value>(
+    static func reading<Value>(
         _ app: App,
         _ read: () throws(VouchFault) -> Value
     ) throws(VouchCall) -> Value {
@@ -223,24 +172,14 @@ enum VouchManagement {
         }
     }
 
-    private static func body(of device: DebugDeviceRecord, _ change: Confirmation?) -> [UInt8] {
-        var json = JSONWriter(capacity: 128)
-        json.beginObject()
-        json.member("device_id", device.id)
-        json.member("created_at", InternetTime.text(seconds: device.createdAt / 1_000))
-        write(change, to: &json)
-        json.endObject()
-        return json.bytes
-    }
-
     /// Says by when a change is in force that not every worker has applied.
-    private static func write(_ change: Confirmation?, to json: inout JSONWriter) {
+    static func write(_ change: Confirmation?, to json: inout JSONWriter) {
         guard case .pending(let effectiveBy, _) = change else { return }
         json.member("confirmed", false)
         json.member("effective_by", InternetTime.text(seconds: effectiveBy / 1_000))
     }
 
-    private static func list(_ name: String, _ rows: [(id: String, time: String, at: Int64)]) -> LocalAnswer {
+    static func list(_ name: String, _ rows: [(id: String, time: String, at: Int64)]) -> LocalAnswer {
         var json = JSONWriter(capacity: 1_024)
         json.beginObject()
         json.name(name)
@@ -257,7 +196,7 @@ enum VouchManagement {
     }
 
     @Reactor
-    private static func registered<Value: Sendable>(
+    static func registered<Value: Sendable>(
         _ call: () async throws(RegistryError) -> Value
     ) async throws(VouchCall) -> Value {
         do {

@@ -1,0 +1,38 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+import Transport
+
+extension Worker {
+    /// Stops accepting and lets exchanges end with `Connection: close`; those that are under way at the `deadline` are told
+    /// so and ended, and `done` is called a moment later at the latest.
+    package func drain(deadline: Duration, done: @escaping @Reactor () -> Void) {
+        isDraining = true
+        for listener in listeners { listener.close() }
+        listeners = []
+        for connection in connections.values { connection.drain() }
+        let end = loop.now.advanced(by: deadline)
+        var told: MonotonicInstant?
+        drainTimer.onFire = { [unowned self] in
+            let now = loop.now
+            // Counted from the moment of telling: a loop that was held up tells late.
+            let isOver = told.map { now >= $0.advanced(by: Self.farewell) } ?? false
+            if connections.isEmpty || isOver {
+                // What is cut has its line in the access log too.
+                for connection in connections.values { connection.cut() }
+                return done()
+            }
+            if now >= end, told == nil {
+                told = now
+                for connection in connections.values { connection.goAway() }
+            }
+            drainTimer.arm(
+                at: now >= end ? now.advanced(by: .milliseconds(20)) : min(end, now.advanced(by: .milliseconds(20)))
+            )
+        }
+        drainTimer.arm(after: .milliseconds(10))
+    }
+
+    /// What is said at the end has this long to go out.
+    private static let farewell: Duration = .milliseconds(200)
+}
