@@ -3,10 +3,10 @@
 
 /// The scripts of `DeviceKeyStore`; a key is one hash, the keys of an app and dialect one sorted set by age.
 enum DeviceKeyScripts {
-    /// Keeps an attested key; the first registration wins.
+    /// Keeps an attested key: its counter and its date are those of the first registration, the rest is what came last.
     ///
     /// KEYS: the key, the set. ARGV: name in the set, point, environment, team, bundle, provenance, now in ms.
-    /// Attesting a known key again neither sets its counter back nor unblocks it, and a lab's word never replaces a
+    /// Attesting a known key again neither sets its counter back nor unblocks it, and a lab's word replaces nothing of a
     /// vendor's. Answers 0 where the install is blocked.
     static let register = RedisScript(
         """

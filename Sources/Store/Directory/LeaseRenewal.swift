@@ -21,7 +21,7 @@ final class LeaseRenewal: RedisReplyReceiver {
 
     func send(worker: String, applied: Int, milliseconds: Int, epoch: String, on connection: RedisConnection) {
         nextToken &+= 1
-        // Read now, not the turn's time: the lease counts from before the bytes leave.
+        // The turn's time: no later than the bytes leave, so the lease is never longer than it is for others.
         underWay[nextToken] = (applied, loop.now)
         let isSent = connection.send(receiver: self, token: nextToken) { buffer in
             buffer.beginCommand(arguments: 8)

@@ -42,8 +42,9 @@ enum RegistryScripts {
 
     /// Applies one change iff the version is the expected one and what it claims is free.
     ///
-    /// ARGV[2] is the registry's name or nothing, ARGV[1] JSON: kind, id, expect, record, organization, created, claim, release, list, sites, unlisted, events,
-    /// by, names. Answers {ok, sequence, version}, {conflict}, {taken, index, value} or {missing}.
+    /// ARGV[2] is the registry's name or nothing, ARGV[1] JSON: kind, id, expect, organization, claim, record,
+    /// release, unlisted, sites, lists, created, events, by, touched. Answers {ok, sequence, version}, {conflict},
+    /// {taken, index, value} or {missing}.
     static let change = RedisScript(
         """
         \(isOurs(2))

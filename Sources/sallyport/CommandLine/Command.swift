@@ -58,6 +58,12 @@ struct Option: Sendable {
         value: "APP",
         help: "the App ID, record id or username; else SALLYPORT_APP, else the one app of sallyport.json"
     )
+    /// For verbs that mean the gateway, or every app, where none is named.
+    static let appIfAny = Option(
+        name: "--app",
+        value: "APP",
+        help: "the App ID, record id or username; else SALLYPORT_APP"
+    )
     static let json = Option(name: "--json", help: "print one JSON object", isCommon: true)
     static let config = Option(
         name: "--config",

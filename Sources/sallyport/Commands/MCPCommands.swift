@@ -18,7 +18,7 @@ enum MCPCommands {
 
     @Sendable private static func serve(_ invocation: Invocation) throws(CommandFailure) {
         let gateway = try RemoteGateway(for: invocation)
-        let app = invocation["--app"] ?? invocation.environment["SALLYPORT_APP"] ?? ""
+        let app = invocation.appAtHand ?? ""
         let server = MCPServer(app: app) { call throws(CommandFailure) in
             try gateway.call(call.method, call.target, call.body)
         }

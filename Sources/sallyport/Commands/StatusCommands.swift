@@ -10,7 +10,7 @@ enum StatusCommands {
         Command(
             words: ["status"],
             summary: "how the gateway is, or with --app what an app has registered and lacks",
-            options: [.app, Option(name: "--gateway", help: "the gateway, although SALLYPORT_APP is set")]
+            options: [.appIfAny, Option(name: "--gateway", help: "the gateway, although SALLYPORT_APP is set")]
                 + Option.remote,
             run: status
         ),
@@ -18,7 +18,7 @@ enum StatusCommands {
             words: ["history"],
             summary: "what was changed, by whom and when, newest first",
             options: [
-                .app,
+                .appIfAny,
                 Option(name: "--org", value: "ORG", help: "of an organization itself"),
                 Option(name: "--limit", value: "N", help: "how many rows, 1 to 1000; 50 when not given"),
                 Option(name: "--event", value: "NAME", help: "only this event, such as origin_added"),
