@@ -24,6 +24,9 @@ struct CommandFailure: Error, Equatable {
     var details: [String] = []
     var nextSteps: [String] = []
 
+    /// What is to be said has been said: the verb ends with 1.
+    static let told = CommandFailure(exit: .refused, code: "", message: "")
+
     static func usage(_ message: String, seeHelpOf command: String? = nil) -> CommandFailure {
         let help = command.map { "sallyport \($0) --help" } ?? "sallyport --help"
         return CommandFailure(exit: .usage, code: "usage", message: message, nextSteps: [help])

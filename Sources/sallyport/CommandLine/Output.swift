@@ -25,7 +25,7 @@ enum Output {
         guard !problems.isEmpty else { return }
         for problem in problems { Terminal.complain("sallyport: \(problem.text("what")): \(problem.text("reason"))\n") }
         Terminal.complain("  the list is not whole; an app whose record cannot be used is refused until it is mended\n")
-        throw CommandFailure(exit: .refused, code: "", message: "")
+        throw CommandFailure.told
     }
 
     /// Prints why a verb failed: on standard output as one object with `--json`, else on standard error.

@@ -60,7 +60,7 @@ enum IdentityCommands {
         Output.show(answer, for: invocation) { answer in
             (answer["changed"]?.bool == true ? "saved\n" : "nothing to change\n") + lines(answer)
         }
-        if answer["confirmed"]?.bool == false { throw CommandFailure(exit: .refused, code: "", message: "") }
+        if answer["confirmed"]?.bool == false { throw CommandFailure.told }
     }
 
     @Sendable private static func show(_ invocation: Invocation) throws(CommandFailure) {

@@ -79,7 +79,7 @@ enum LabCommands {
             complain: { Terminal.complain($0 + "\n") }
         )
         // Every line has been printed; the exit code says the rest.
-        if !isClean { GatewayProcess.end(ExitCode.refused.rawValue) }
+        if !isClean { throw CommandFailure.told }
     }
 
     @Sendable private static func create(_ invocation: Invocation) throws(CommandFailure) {

@@ -105,7 +105,7 @@ enum Change {
     /// Ends the verb with 1 where a worker may not have applied the change yet.
     static func requireConfirmed(_ answer: JSONValue) throws(CommandFailure) {
         guard answer["confirmed"]?.bool == false else { return }
-        throw CommandFailure(exit: .refused, code: "", message: "")
+        throw CommandFailure.told
     }
 
     /// The gateway's sentence, with the rest that it wants people to know.

@@ -104,7 +104,7 @@ enum TokenCommands {
             return text
         }
         guard answer["verdict"]?.string == "good" else {
-            throw CommandFailure(exit: .refused, code: "", message: "")
+            throw CommandFailure.told
         }
     }
 
@@ -142,6 +142,6 @@ enum SecretCommands {
             "\(answer.text("secret"))\n\n  Keep it now: it is not stored and cannot be shown again.\n  "
                 + Change.line(answer)
         }
-        guard answer["confirmed"]?.bool != false else { throw CommandFailure(exit: .refused, code: "", message: "") }
+        guard answer["confirmed"]?.bool != false else { throw CommandFailure.told }
     }
 }

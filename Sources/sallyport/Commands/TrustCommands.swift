@@ -123,7 +123,7 @@ enum TrustCommands {
             Terminal.print("\(bundle.roots.count) roots read, fingerprints and self-signatures right\n")
             Terminal.print(Output.table(["PROOF", "VERDICT", "RESULT"], rows, empty: "no stored proofs to try"))
         }
-        if outcomes.contains(where: { $0.difference != nil }) { GatewayProcess.end(ExitCode.refused.rawValue) }
+        if outcomes.contains(where: { $0.difference != nil }) { throw CommandFailure.told }
     }
 
     private static func sweep(
