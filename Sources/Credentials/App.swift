@@ -74,7 +74,7 @@ package final class App: Sendable {
     package func allowsOrigin(_ origin: Span<UInt8>) -> Bool {
         if origins.contains(origin) { return true }
         if origins.isEmpty || SiteNormalizer.isNormalOrigin(origin) { return false }
-        guard let text = origin.text, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
+        guard let text = origin.validText, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
             return false
         }
         return origins.contains(normal.utf8.span)
@@ -84,7 +84,7 @@ package final class App: Sendable {
     package func allowsSite(_ origin: Span<UInt8>) -> Bool {
         if domains.isEmpty { return false }
         if SiteNormalizer.isNormalOrigin(origin) { return DomainRule.isListed(normalOrigin: origin, in: domains) }
-        guard let text = origin.text, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
+        guard let text = origin.validText, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
             return false
         }
         return DomainRule.isListed(normalOrigin: normal.utf8.span, in: domains)

@@ -46,7 +46,7 @@ extension Span where Element == UInt8 {
     }
 
     /// The bytes as text when they are UTF-8; off the hot path.
-    package var text: String? {
+    package var validText: String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         for index in indices { bytes.append(self[index]) }

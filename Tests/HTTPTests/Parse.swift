@@ -22,10 +22,10 @@ struct RequestSnapshot {
 
     init(_ head: borrowing RequestHead) {
         method = head.method
-        target = head.target.text
-        path = head.path.text
-        if let query = head.query { self.query = query.text }
-        authority = head.authority.text
+        target = head.target.lossyText
+        path = head.path.lossyText
+        if let query = head.query { self.query = query.lossyText }
+        authority = head.authority.lossyText
         targetForm = head.targetForm
         framing = head.framing
         connection = head.connection
@@ -57,5 +57,5 @@ func get(_ lines: String...) -> String {
 
 /// The readable bytes as text.
 func text(_ buffer: borrowing ByteBuffer) -> String {
-    buffer.bytes.text
+    buffer.bytes.lossyText
 }

@@ -90,8 +90,8 @@ private struct Reader: ~Copyable {
             buffer.consume(consumed)
             messages.append(
                 Transcript.Message(
-                    start: "\(request.methodBytes.text) \(request.target.text) \(request.version)",
-                    authority: request.authority.text,
+                    start: "\(request.methodBytes.lossyText) \(request.target.lossyText) \(request.version)",
+                    authority: request.authority.lossyText,
                     framing: request.framing,
                     fields: lines(request.fields),
                     keepsAlive: request.keepsAlive
@@ -112,7 +112,7 @@ private struct Reader: ~Copyable {
             buffer.consume(consumed)
             messages.append(
                 Transcript.Message(
-                    start: "\(response.status) \(response.reason.text) \(response.version)",
+                    start: "\(response.status) \(response.reason.lossyText) \(response.version)",
                     authority: "",
                     framing: response.framing,
                     fields: lines(response.fields),
@@ -178,7 +178,7 @@ func lines(_ fields: borrowing FieldTable) -> [String] {
     var lines: [String] = []
     for index in 0..<fields.count {
         let mark = fields.isDropped(at: index) ? "-" : ""
-        lines.append("\(mark)\(fields.name(at: index).text): \(fields.value(at: index).text)")
+        lines.append("\(mark)\(fields.name(at: index).lossyText): \(fields.value(at: index).lossyText)")
     }
     return lines
 }

@@ -72,7 +72,7 @@ package enum AppNaming: Sendable, Equatable {
 extension AppID {
     /// The App ID that these bytes are: `app_` and 1 to 60 letters or digits.
     init?(presented bytes: Span<UInt8>) {
-        guard Self.isWellFormed(bytes), let text = bytes.text else { return nil }
+        guard Self.isWellFormed(bytes), let text = bytes.validText else { return nil }
         self.init(rawValue: text)
     }
 

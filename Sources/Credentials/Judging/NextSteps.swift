@@ -13,7 +13,7 @@ package enum NextSteps {
 
     /// The command that lists this origin, or why none does; only the normal form is ever printed, which is safe to paste.
     static func allow(_ origin: Span<UInt8>, dialect: Dialect) -> String {
-        guard let text = origin.text, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
+        guard let text = origin.validText, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
             return opaqueOrigin
         }
         switch dialect {

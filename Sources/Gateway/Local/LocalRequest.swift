@@ -50,7 +50,7 @@ extension RequestHead {
         texts.reserveCapacity(fields.count)
         for index in 0..<fields.count {
             let value = fields.value(at: index)
-            texts.append((fields.field(at: index), value.text))
+            texts.append((fields.field(at: index), value.lossyText))
         }
         return texts
     }

@@ -12,25 +12,25 @@ extension RequestHead {
     /// The first value of a field as text, off the hot path; empty when it did not come.
     func text(of field: KnownField) -> String {
         guard let value = fields.first(field) else { return "" }
-        return value.text
+        return value.lossyText
     }
 
     /// The method as text, off the hot path.
     var methodText: String {
         let bytes = methodBytes
-        return bytes.text
+        return bytes.lossyText
     }
 
     /// The path as text, off the hot path.
     var pathText: String {
         let bytes = path
-        return bytes.text
+        return bytes.lossyText
     }
 
     /// The target as text, off the hot path.
     var targetText: String {
         let bytes = target
-        return bytes.text
+        return bytes.lossyText
     }
 
     /// Whether the request says which host it is for; only HTTP/1.0 may keep it to itself.
@@ -42,14 +42,14 @@ extension RequestHead {
     /// The authority as text, off the hot path.
     var authorityText: String {
         let bytes = authority
-        return bytes.text
+        return bytes.lossyText
     }
 
     /// The host the request is for, without its port, off the hot path.
     var hostText: String {
         let authority = authority
         let host = authority.extracting(Authority(authority)?.host ?? 0..<0)
-        return host.text
+        return host.lossyText
     }
 
     /// Whether the path has one form only.
@@ -127,7 +127,7 @@ extension RequestHead {
             while end > 0 {
                 var start = end
                 while start > 0, value[start - 1] != UInt8(ascii: ",") { start -= 1 }
-                let entry: String = value.extracting(start..<end).trimmed.text
+                let entry = value.extracting(start..<end).trimmed.lossyText
                 guard let address = IPAddress(parsing: entry) else { return believed }
                 believed = address
                 if !trusted.contains(where: { $0.contains(address) }) { return believed }

@@ -17,7 +17,7 @@ enum WebSocketHandshake {
             let name = response.fields.first(.upgrade), name.equalsIgnoringCase("websocket"),
             !response.fields.isRepeated(.secWebSocketAccept), let accept = response.fields.first(.secWebSocketAccept)
         else { return false }
-        return accept.equals(answer(to: key.text))
+        return accept.equals(answer(to: key.lossyText))
     }
 
     /// What `Sec-WebSocket-Accept` must say to a key (RFC 6455 4.2.2).

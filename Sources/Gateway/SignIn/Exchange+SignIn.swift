@@ -207,8 +207,8 @@ private struct SplicedAnswer: Sendable {
 extension ResponseHead {
     /// Whether the body is JSON without a content coding.
     fileprivate var isPlainJSON: Bool {
-        let coding = fields.first(.contentEncoding)?.text ?? ""
-        let type: String = fields.first(.contentType)?.text ?? ""
+        let coding = fields.first(.contentEncoding)?.validText ?? ""
+        let type = fields.first(.contentType)?.validText ?? ""
         return MediaTypeCheck.isPlainJSON(contentType: type, contentEncoding: coding)
     }
 
@@ -216,8 +216,8 @@ extension ResponseHead {
     fileprivate func relayedFields(skipping skipped: KnownFieldSet) -> [HeaderField] {
         var relayed: [HeaderField] = []
         for index in 0..<fields.count where !fields.isDropped(at: index) && !skipped.contains(fields.field(at: index)) {
-            let name: String = fields.name(at: index).text
-            let value: String = fields.value(at: index).text
+            let name = fields.name(at: index).lossyText
+            let value = fields.value(at: index).lossyText
             relayed.append(HeaderField(name: name.lowercased(), value: value))
         }
         return relayed

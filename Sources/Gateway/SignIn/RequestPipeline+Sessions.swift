@@ -104,6 +104,6 @@ extension RequestHead {
         var dots = 0
         for index in token.indices where token[index] == UInt8(ascii: ".") { dots += 1 }
         guard dots != 2 else { return nil }
-        return token.text
+        return token.validText
     }
 }

@@ -64,6 +64,6 @@ extension RequestHead {
             fields.firstIndex(named: name.utf8.span, from: index + 1) == nil
         else { return "" }
         let value = fields.value(at: index)
-        return value.text
+        return value.lossyText
     }
 }

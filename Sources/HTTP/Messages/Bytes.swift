@@ -41,7 +41,7 @@ extension Span<UInt8> {
     }
 
     /// A copy as text, for what leaves the hot path; bytes that are not UTF-8 become U+FFFD.
-    package var text: String {
+    package var lossyText: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         for index in indices { bytes.append(self[index]) }
