@@ -213,7 +213,7 @@ struct JudgementMatrix {
         )
     }
 
-    private func lookup(_ state: AppState, _ dialect: Dialect) -> AppLookup {
+    private func lookup(_ state: AppState, _ dialect: Dialect) -> AppFinding {
         let wrong = APIKeyRecord(
             id: Fixture.key(3).id,
             name: "",

@@ -67,17 +67,17 @@ final class TestWorker {
 
     func revokes(_ token: String) -> Bool { revocations.isRevoked(token: token.utf8.span) }
 
-    func app(_ id: String) -> Store.AppLookup { directory.app(id: id.utf8.span) }
+    func app(_ id: String) -> AppLookup { directory.app(id: id.utf8.span) }
 
     /// Looks up, and loads what is not resolved.
-    func judged(_ id: String) async -> Store.AppLookup {
+    func judged(_ id: String) async -> AppLookup {
         let found = app(id)
         guard case .unresolved = found else { return found }
         return await directory.load(id: id)
     }
 }
 
-extension Store.AppLookup {
+extension AppLookup {
     var app: App? {
         guard case .known(let app) = self else { return nil }
         return app

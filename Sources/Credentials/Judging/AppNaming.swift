@@ -83,8 +83,8 @@ extension AppID {
     }
 }
 
-/// What the registry said to a look-up.
-package enum AppLookup: Sendable {
+/// What the registry found for a request: what a look-up comes to once it has been waited for.
+package enum AppFinding: Sendable {
     case found(App)
     case unknown
     /// The registry cannot be asked now: 503, never 401.

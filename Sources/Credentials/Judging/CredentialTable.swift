@@ -9,7 +9,7 @@ package enum CredentialTable {
     package static func judge(
         _ presented: borrowing PresentedCredentials,
         access: RouteAccess,
-        app lookup: AppLookup,
+        app lookup: AppFinding,
         named: AppNaming,
         dialect: Dialect,
         peppers: PepperRing,

@@ -96,7 +96,7 @@ extension RequestHead {
 
     /// Asks the directory for the app this head names.
     @Reactor
-    func app(named naming: AppNaming, in directory: AppDirectory) -> Store.AppLookup {
+    func app(named naming: AppNaming, in directory: AppDirectory) -> AppLookup {
         switch naming {
         case .appID:
             guard let id = fields.first(.xAppID) else { return .unknown }

@@ -39,7 +39,7 @@ extension RequestPipeline {
         return .proceed
     }
 
-    private func find(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> Store.AppLookup {
+    private func find(_ naming: AppNaming, _ exchange: Exchange, _ route: Route) -> AppLookup {
         let directory = worker.state.directory
         if case .route = naming, let app = route.app { return directory.app(id: app.utf8.span) }
         if case .token = naming { return exchange.facts.token?.app(in: directory) ?? .unknown }
@@ -166,7 +166,7 @@ extension IPAddress {
     var noteworthyNetwork: String { family == .v4 ? "\(prefix(24))/24" : "\(prefix(48))/48" }
 }
 
-extension Store.AppLookup {
+extension AppLookup {
     /// Whether the registry was reached.
     fileprivate var isAnswer: Bool {
         switch self {

@@ -76,7 +76,7 @@ struct ExchangeFacts {
     var dialect: Dialect { route?.settings.dialect ?? local?.endpoint.group.dialect ?? .offlineid }
 
     /// What the registry said of the app that the request names.
-    var lookup: Credentials.AppLookup { app.map { .found($0) } ?? .unknown }
+    var lookup: AppFinding { app.map { .found($0) } ?? .unknown }
 
     /// The pool the route forwards to.
     var upstreamPool: UpstreamPool? { route?.pool }

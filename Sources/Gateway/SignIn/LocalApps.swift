@@ -7,23 +7,23 @@ import Store
 /// Finds the app that a request to an endpoint of the gateway's own names.
 extension WorkerState {
     /// The app of an App ID.
-    func app(id: String) async -> Credentials.AppLookup {
+    func app(id: String) async -> AppFinding {
         if case .known(let app) = directory.app(id: id.utf8.span) { return .found(app) }
-        return Credentials.AppLookup(await directory.load(id: id))
+        return AppFinding(await directory.load(id: id))
     }
 
     /// The app of an organization by its username there, or by its record id.
-    func app(organization: String, name: String) async -> Credentials.AppLookup {
+    func app(organization: String, name: String) async -> AppFinding {
         if case .known(let app) = directory.app(organization: organization.utf8.span, name: name.utf8.span) {
             return .found(app)
         }
-        return Credentials.AppLookup(await directory.load(organization: organization, name: name))
+        return AppFinding(await directory.load(organization: organization, name: name))
     }
 }
 
-extension Credentials.AppLookup {
+extension AppFinding {
     /// What a look-up in the directory says; a record that does not compile is known to nobody.
-    init(_ lookup: Store.AppLookup) {
+    init(_ lookup: AppLookup) {
         switch lookup {
         case .known(let app): self = .found(app)
         case .unknown, .broken: self = .unknown

@@ -31,7 +31,7 @@ extension TokenKnowledge {
 
     /// Asks the directory for the app that it names.
     @Reactor
-    func app(in directory: AppDirectory) -> Store.AppLookup {
+    func app(in directory: AppDirectory) -> AppLookup {
         switch namedApp {
         case .record(let id): directory.app(record: id.rawValue.utf8.span)
         case .appID(let id): directory.app(id: id.rawValue.utf8.span)

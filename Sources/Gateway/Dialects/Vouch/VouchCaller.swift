@@ -52,9 +52,9 @@ struct VouchCaller: Sendable {
 
 extension WorkerState {
     /// The app of a key id.
-    func app(key: APIKeyID) async -> Credentials.AppLookup {
+    func app(key: APIKeyID) async -> AppFinding {
         if case .known(let app) = directory.app(key: key.rawValue.utf8.span) { return .found(app) }
-        return Credentials.AppLookup(await directory.load(key: key.rawValue))
+        return AppFinding(await directory.load(key: key.rawValue))
     }
 }
 
