@@ -20,7 +20,7 @@ package enum CredentialTable {
         if presented.isAmbiguous { return .refused(Refusal(.ambiguousCredentials)) }
         let app: App
         switch lookup {
-        case .unavailable: return .refused(.stateUnavailable)
+        case .unavailable: return .refused(.stateAway)
         case .unknown: return .refused(unknown(presented, named: named, rules: rules, dialect: dialect))
         case .found(let found): app = found
         }

@@ -36,16 +36,23 @@ package enum NextSteps {
 
     static let sameOrganization = "Send the orgid of the organization that the app belongs to."
 
-    static let registerNative = [
-        "sallyport native add ios --bundle-id <bundle id> --team-id <team id>",
-        "sallyport native add android --package <package> --sha256 <certificate SHA-256>",
-        "sallyport apply",
-    ]
-    static let attest = "Pass attestation providers to the SDK."
+    package static let registerApple = "sallyport native add ios --bundle-id <bundle id> --team-id <team id>"
+    package static let registerNative = [registerApple, registerAndroid(nil), "sallyport apply"]
+
+    /// A package is filled in where it is known, so that the command can be pasted (OFF-131).
+    package static func registerAndroid(_ package: String?) -> String {
+        "sallyport native add android --package \(package ?? "<package>") --sha256 <certificate SHA-256>"
+    }
+
+    package static let attest = "Pass attestation providers to the SDK."
+    package static let developmentMode = "sallyport dev-mode on --hours 24"
+    package static let registeredBuild = "Sign in from a registered build on a physical device."
+    package static let newKey = "Register a new key and try again."
+    package static let plainJSON = "Send application/json in UTF-8, without a content coding."
 
     /// A production app has no development mode to turn on (OFF-088, OFF-089): no step names what would be refused.
     package static func developmentEnded(isProduction: Bool) -> [String] {
-        ["Sign in again from an attested build."] + (isProduction ? [] : ["sallyport dev-mode on --hours 24"])
+        ["Sign in again from an attested build."] + (isProduction ? [] : [developmentMode])
     }
 }
 
@@ -80,5 +87,5 @@ extension Refusal {
     }
 
     /// State that is needed to judge is away (E.1).
-    package static let stateUnavailable = Refusal(.stateUnavailable, retryAfter: 1)
+    package static let stateAway = Refusal(.stateUnavailable, retryAfter: 1)
 }

@@ -36,7 +36,7 @@ enum TokenRule {
                 Refusal(
                     .trustTooLow,
                     appID: app.appID,
-                    nextSteps: ["Sign in from a registered build on a physical device."],
+                    nextSteps: [NextSteps.registeredBuild],
                     details: [("trust", facts.trust?.rawValue ?? "none"), ("required", least.rawValue)]
                 )
             )

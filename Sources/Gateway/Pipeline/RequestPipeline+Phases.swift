@@ -171,8 +171,3 @@ extension RequestPipeline {
 
     private static let mostWaits = 6
 }
-
-extension Refusal {
-    /// The state needed to judge is away.
-    static let stateAway = Refusal(.stateUnavailable, retryAfter: 1)
-}

@@ -12,7 +12,7 @@ extension Refusal {
             .appCredentialsRequired,
             missing: policy.hasNativeApp ? .attestation : .nativeRegistration,
             appID: policy.appID,
-            nextSteps: policy.hasNativeApp ? [SignInSteps.attest] : SignInSteps.registerNative
+            nextSteps: policy.hasNativeApp ? [NextSteps.attest] : NextSteps.registerNative
         )
     }
 
@@ -32,7 +32,7 @@ extension Refusal {
             .attestationNotConfigured,
             missing: .nativeRegistration,
             appID: policy.appID,
-            nextSteps: [platform == .ios ? SignInSteps.registerApple : SignInSteps.registerAndroid(nil)]
+            nextSteps: [platform == .ios ? NextSteps.registerApple : NextSteps.registerAndroid(nil)]
         )
     }
 
@@ -46,7 +46,7 @@ extension Refusal {
             ]
         } else {
             refusal.nextSteps = [
-                "sallyport dev-mode on --hours 24", "Or sign in from a development build on a physical device.",
+                NextSteps.developmentMode, "Or sign in from a development build on a physical device.",
             ]
         }
         return refusal
@@ -73,7 +73,7 @@ extension Refusal {
             return Refusal(
                 .attestationKeyUnknown,
                 appID: policy.appID,
-                nextSteps: ["Register a new key and try again."]
+                nextSteps: [NextSteps.newKey]
             )
         }
         let word = reason.offlineWord(on: platform)
@@ -94,7 +94,7 @@ extension Refusal {
         Refusal(
             .trustTooLow,
             appID: policy.appID,
-            nextSteps: ["Sign in from a registered build on a physical device."],
+            nextSteps: [NextSteps.registeredBuild],
             details: [("trust", trust.rawValue), ("required", least.rawValue)]
         )
     }
@@ -106,7 +106,7 @@ extension Refusal {
             Refusal(
                 .unsupportedMediaType,
                 appID: appID,
-                nextSteps: ["Send application/json in UTF-8, without a content coding."]
+                nextSteps: [NextSteps.plainJSON]
             )
         case .notJSON(let reason):
             Refusal(.badRequest, reason: reason, appID: appID, nextSteps: ["Send one JSON object."])
@@ -126,15 +126,6 @@ extension Refusal {
 
 /// What mends a refused sign-in.
 enum SignInSteps {
-    static let attest = "Pass attestation providers to the SDK."
-    static let registerApple = "sallyport native add ios --bundle-id <bundle id> --team-id <team id>"
-    static let registerNative = [registerApple, registerAndroid(nil), "sallyport apply"]
-
-    /// A package is filled in where it is known, so that the command can be pasted (OFF-131).
-    static func registerAndroid(_ package: String?) -> String {
-        "sallyport native add android --package \(package ?? "<package>") --sha256 <certificate SHA-256>"
-    }
-
     /// The states of a device that a policy may accept.
     static let deviceStates: Set<String> = Set(
         [
@@ -155,10 +146,10 @@ enum SignInSteps {
         let package = package.flatMap { NativeNames.isBundleID($0) ? $0 : nil }
         if deviceStates.contains(word) { return ["sallyport degraded allow"] }
         switch word {
-        case "app_not_registered": return [registerApple]
-        case "package_mismatch": return [registerAndroid(package)]
+        case "app_not_registered": return [NextSteps.registerApple]
+        case "package_mismatch": return [NextSteps.registerAndroid(package)]
         case "signing_certificate_mismatch":
-            return [registerAndroid(package ?? (policy.packages.count == 1 ? policy.packages[0] : nil))]
+            return [NextSteps.registerAndroid(package ?? (policy.packages.count == 1 ? policy.packages[0] : nil))]
         case "development_not_allowed":
             return ["sallyport dev-builds on", "Or sign in from a TestFlight or App Store build."]
         case "challenge_invalid", "nonce_mismatch": return ["Request a new challenge for each attempt."]
