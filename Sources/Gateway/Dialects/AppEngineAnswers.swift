@@ -2,7 +2,6 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Credentials
-import Encodings
 
 /// The error envelope of dialect C (dialects.md C.0).
 enum AppEngineAnswers {
@@ -33,16 +32,11 @@ enum AppEngineAnswers {
     }
 
     static func body(_ refusal: Refusal, _ words: RefusalWords, _ request: RefusalRequest) -> [UInt8] {
-        var json = JSONWriter(capacity: 256)
-        json.beginObject()
-        json.member("code", words.code)
-        if let reason = words.reason(of: refusal) { json.member("reason", reason) }
-        json.member("statusCode", refusal.code.status)
-        json.member("error", words.sentence)
-        json.member("path", request.path)
-        json.member("method", request.method)
-        json.member("timeStamp", InternetTime.text(milliseconds: request.now))
-        json.endObject()
-        return json.bytes
+        AppEngineRefusal(
+            code: words.code,
+            reason: words.reason(of: refusal),
+            status: refusal.code.status,
+            sentence: words.sentence
+        ).body(method: request.method, path: request.path, now: request.now)
     }
 }
