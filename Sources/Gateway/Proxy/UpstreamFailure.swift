@@ -49,7 +49,9 @@ enum UpstreamFailure: Sendable, Equatable {
         case .certificate(let word), .invalidResponse(let word):
             "\(proxyStatus); details=\"\(word.replacing("_", with: " "))\""
         case .streamReset(let code): "\(proxyStatus); details=\"stream reset: \(code.rawValue)\""
-        default: "\(proxyStatus)"
+        case .nameNotResolved, .poolExhausted, .connectTimedOut, .connectRefused, .connectFailed, .closedEarly,
+            .protocolRefused, .upgradeFailed, .firstByteTimedOut, .idleTimedOut, .totalTimedOut:
+            "\(proxyStatus)"
         }
     }
 
@@ -72,12 +74,15 @@ enum UpstreamFailure: Sendable, Equatable {
         }
     }
 
-    /// The refusal that the client gets.
+    /// The refusal that the client gets: 504 where the peer was too slow rather than absent or wrong.
     var refusal: RefusalCode {
         switch self {
         case .invalidResponse, .upgradeFailed: .upstreamInvalid
         case .poolExhausted: .stateUnavailable
-        default: isTimeout ? .upstreamTimeout : .upstreamUnreachable
+        case .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: .upstreamTimeout
+        case .nameNotResolved, .connectRefused, .connectFailed, .certificate, .closedEarly, .protocolRefused,
+            .streamReset:
+            .upstreamUnreachable
         }
     }
 
@@ -90,16 +95,6 @@ enum UpstreamFailure: Sendable, Equatable {
         case .tls(let failure): self = whileConnecting ? .certificate(failure.reason.rawValue) : .closedEarly
         case .reset, .truncated, .flushDeadlinePassed, nil: self = .closedEarly
         case .system: self = whileConnecting ? .connectFailed : .closedEarly
-        }
-    }
-
-    /// Whether the peer was too slow rather than absent or wrong: 504 instead of 502.
-    var isTimeout: Bool {
-        switch self {
-        case .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: true
-        case .nameNotResolved, .poolExhausted, .connectRefused, .connectFailed, .certificate, .closedEarly,
-            .protocolRefused, .streamReset, .invalidResponse, .upgradeFailed:
-            false
         }
     }
 }

@@ -62,7 +62,14 @@ package enum HTTPViolation: String, Error, Sendable, CaseIterable {
         case .methodNotSupported, .transferEncodingNotSupported: 501
         case .versionNotSupported: 505
         case .expectationFailed: 417
-        default: 400
+        case .malformedStartLine, .malformedMethod, .malformedTarget, .malformedVersion, .malformedStatus,
+            .tooManyEmptyLines, .tooManyInterims, .bareCarriageReturn, .bareLineFeed, .controlByte, .lineFolding,
+            .malformedFieldName, .missingHost, .repeatedHost, .malformedHost, .lengthAndTransferEncoding,
+            .repeatedLength, .malformedLength, .malformedTransferEncoding, .transferEncodingNotAllowed,
+            .malformedConnection, .connectionNamesEndToEndField, .malformedChunkSize, .malformedChunkExtension,
+            .chunkExtensionTooLong, .malformedChunkEnd, .malformedPseudoField, .connectionSpecificField,
+            .lengthMismatch, .unexpectedEnd:
+            400
         }
     }
 }

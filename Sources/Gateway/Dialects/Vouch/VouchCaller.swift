@@ -99,7 +99,7 @@ extension FormBody {
         } catch {
             switch error {
             case .mediaType: throw .mediaType
-            default: throw .form(VouchFault("The body is not one JSON object."))
+            case .notJSON, .notAnObject, .field: throw .form(VouchFault("The body is not one JSON object."))
             }
         }
     }
