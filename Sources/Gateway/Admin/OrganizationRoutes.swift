@@ -89,24 +89,6 @@ extension AdminRoutes {
     }
 }
 
-extension OrganizationID {
-    /// Whether it is 1 to 63 lower-case letters, digits and `-`.
-    var isWellFormed: Bool {
-        (1...63).contains(rawValue.utf8.count)
-            && rawValue.utf8.allSatisfy { $0.isLowerLetter || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
-    }
-}
-
-extension AppID {
-    /// Whether it is `app_` and 1 to 60 letters or digits.
-    var isWellFormed: Bool {
-        rawValue.hasPrefix("app_") && (5...64).contains(rawValue.utf8.count)
-            && rawValue.utf8.dropFirst(4).allSatisfy {
-                $0.isLowerLetter || (0x41...0x5A).contains($0) || (0x30...0x39).contains($0)
-            }
-    }
-}
-
 extension UInt8 {
     var isLowerLetter: Bool { (0x61...0x7A).contains(self) }
 }

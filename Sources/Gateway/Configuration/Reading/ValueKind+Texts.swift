@@ -107,8 +107,8 @@ extension ValueKind where Value == OrganizationID {
         "organization",
         "an organization: 1 to 63 lower-case letters, digits or -",
         parse: { text in
-            let isName = Name.parse(text) != nil && !text.contains("_")
-            return isName ? OrganizationID(rawValue: text) : nil
+            let id = OrganizationID(rawValue: text)
+            return id.isWellFormed ? id : nil
         },
         write: { $0.rawValue }
     )
@@ -119,9 +119,8 @@ extension ValueKind where Value == AppID {
         "App ID",
         "an App ID: app_ and 1 to 60 letters or digits",
         parse: { text in
-            let rest = text.dropFirst(4)
-            let isID = text.hasPrefix("app_") && (1...60).contains(rest.utf8.count)
-            return isID && rest.utf8.allSatisfy(HTTPCharacters.isAlphanumeric) ? AppID(rawValue: text) : nil
+            let id = AppID(rawValue: text)
+            return id.isWellFormed ? id : nil
         },
         write: { $0.rawValue }
     )
