@@ -3,6 +3,7 @@
 
 import Glibc
 import Telemetry
+import Transport
 
 /// A file that could not be read or written, and the system's word for why.
 package struct FileFailure: Error, Equatable, CustomStringConvertible {
@@ -41,23 +42,10 @@ package enum SmallFile {
 
     /// Replaces the file at `path` in one step; only the owner may read it unless `isPublic`.
     package static func write(_ bytes: [UInt8], to path: String, isPublic: Bool = false) throws(FileFailure) {
-        let fresh = "\(path).new"
-        unsafe unlink(fresh)
-        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isPublic ? 0o644 : 0o600)
-        guard descriptor >= 0 else { throw FileFailure(path: fresh) }
-        var start = 0
-        while start < bytes.count {
-            let written = unsafe bytes.withUnsafeBytes {
-                unsafe Glibc.write(descriptor, $0.baseAddress?.advanced(by: start), $0.count - start)
-            }
-            guard written > 0 else {
-                close(descriptor)
-                throw FileFailure(path: fresh)
-            }
-            start += written
-        }
-        guard fsync(descriptor) == 0, close(descriptor) == 0, unsafe rename(fresh, path) == 0 else {
-            throw FileFailure(path: path)
+        do {
+            try AtomicFile.replace(path, with: bytes, mode: isPublic ? 0o644 : 0o600, isDurable: true)
+        } catch {
+            throw FileFailure(path: path, reason: error.description)
         }
     }
 

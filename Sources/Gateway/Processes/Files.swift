@@ -3,6 +3,7 @@
 
 import Glibc
 import Telemetry
+import Transport
 
 /// Small questions about files, asked at start and by the command line; never on the loop.
 package enum Files {
@@ -42,27 +43,11 @@ package enum Files {
         owner: Account?,
         isDurable: Bool
     ) throws(FileFault) {
-        // Written under another name first: a crash in between leaves no half file.
-        let fresh = "\(path).new"
-        _ = unsafe unlink(fresh)
-        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileFault(errno: errno) }
-        defer { close(descriptor) }
-        let count = unsafe Glibc.write(descriptor, bytes, bytes.count)
-        guard count == bytes.count else { throw FileFault(errno: count < 0 ? errno : ENOSPC) }
-        guard !isDurable || fsync(descriptor) == 0 else { throw FileFault(errno: errno) }
-        if let owner { _ = fchown(descriptor, owner.user, owner.group) }
-        guard unsafe rename(fresh, path) == 0 else { throw FileFault(errno: errno) }
-        if isDurable { try syncFolder(of: path) }
-    }
-
-    /// The name of a new file outlives a power cut only once its folder is on disk too.
-    private static func syncFolder(of path: String) throws(FileFault) {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileFault(errno: errno) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw FileFault(errno: errno) }
+        do {
+            try AtomicFile.replace(path, with: bytes, owner: owner.map { ($0.user, $0.group) }, isDurable: isDurable)
+        } catch {
+            throw FileFault(errno: error.code)
+        }
     }
 
     /// When a file changed last, in nanoseconds since 1970, with its size; nil when it is not there.

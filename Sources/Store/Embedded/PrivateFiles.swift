@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Glibc
+import Transport
 
 /// Small files that only their owner may read, for start-up; blocks.
 enum PrivateFiles {
@@ -31,17 +32,13 @@ enum PrivateFiles {
         return String(decoding: bytes[..<count], as: UTF8.self)
     }
 
-    /// Writes a file of mode 600 beside and moves it into place, so that no reader meets half of it.
+    /// Puts a file of mode 600 in the place of another.
     static func write(_ text: String, to path: String) throws(EmbeddedRedisProblem) {
-        let temporary = path + ".new"
-        unsafe unlink(temporary)
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw problem(temporary) }
-        let bytes = [UInt8](text.utf8)
-        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        let isWritten = count == bytes.count && fsync(descriptor) == 0
-        close(descriptor)
-        guard isWritten, unsafe rename(temporary, path) == 0 else { throw problem(path) }
+        do {
+            try AtomicFile.replace(path, with: Array(text.utf8), isDurable: true)
+        } catch {
+            throw EmbeddedRedisProblem(path: path, reason: error.description)
+        }
     }
 
     private static func problem(_ path: String) -> EmbeddedRedisProblem {

@@ -1,0 +1,52 @@
+// Copyright (c) the Sallyport authors.
+// Licensed under the Apache License, Version 2.0.
+
+package import Glibc
+
+/// A file that is replaced at one instant: no reader meets half of it, and a crash in between leaves none.
+///
+/// Blocks, so never on a loop.
+package enum AtomicFile {
+    /// Puts a file of these bytes in the place of another, with this mode and, where one is named, this owner.
+    ///
+    /// `isDurable`: it outlives a power cut, its name too.
+    package static func replace(
+        _ path: String,
+        with bytes: [UInt8],
+        mode: mode_t = 0o600,
+        owner: (user: uid_t, group: gid_t)? = nil,
+        isDurable: Bool
+    ) throws(SystemError) {
+        // Written under another name first, which is nobody else's: no link is followed.
+        let fresh = "\(path).new"
+        unsafe unlink(fresh)
+        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard descriptor >= 0 else { throw SystemError(errno) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor)
+        guard !isDurable || fsync(descriptor) == 0 else { throw SystemError(errno) }
+        if let owner { _ = fchown(descriptor, owner.user, owner.group) }
+        guard unsafe rename(fresh, path) == 0 else { throw SystemError(errno) }
+        if isDurable { try syncFolder(of: path) }
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
+        var start = 0
+        while start < bytes.count {
+            let written = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress?.advanced(by: start), $0.count - start)
+            }
+            guard written > 0 else { throw SystemError(written < 0 ? errno : ENOSPC) }
+            start += written
+        }
+    }
+
+    /// The name of a new file outlives a power cut only once its folder is on disk too.
+    private static func syncFolder(of path: String) throws(SystemError) {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError(errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw SystemError(errno) }
+    }
+}
