@@ -42,7 +42,7 @@ extension AdminRoutes {
         let record = try await app(request.path[1])
         var rows: [JSONValue] = []
         for policy in record.vouchSettings.policies {
-            let count = try await storeCall { () async throws(StoreError) in
+            let count = try await stored { () async throws(StoreError) in
                 try await registry.verdicts.devices(metBy: policy, of: record.recordID)
             }
             rows.append(
@@ -231,7 +231,7 @@ extension AdminRoutes {
         guard let limit = Int(request.query["limit"] ?? "50"), (1...1_000).contains(limit) else {
             throw .badRequest("limit is 1 to 1000")
         }
-        let rows = try await storeCall { () async throws(StoreError) in
+        let rows = try await stored { () async throws(StoreError) in
             try await registry.verdicts.rows(of: record.recordID, limit: limit)
         }
         let values = rows.map { row in
@@ -244,15 +244,5 @@ extension AdminRoutes {
             ])
         }
         return AdminAnswer(.object([("verdicts", .array(values))]))
-    }
-
-    private func storeCall<Value: Sendable>(
-        _ body: () async throws(StoreError) -> Value
-    ) async throws(AdminProblem) -> Value {
-        do {
-            return try await body()
-        } catch {
-            throw AdminProblem(.store(error))
-        }
     }
 }

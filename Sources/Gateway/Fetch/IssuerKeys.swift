@@ -100,7 +100,7 @@ final class IssuerKeys {
             do throws(KeySetProblem) {
                 let isSame = set?.bytes == fresh.bytes
                 try takeChecked(fresh)
-                entityTag = answer.entityTag.flatMap { Self.isFieldSafe($0) ? $0 : nil }
+                entityTag = answer.plainTag
                 return isSame ? .unchanged : .fetched
             } catch {
                 return .badSet(error)
@@ -155,10 +155,6 @@ final class IssuerKeys {
 
     private func counter(_ outcome: String) -> Counter {
         slot.counter(GatewayMetrics.issuerFetches, "\(label),outcome=\"\(outcome)\"")
-    }
-
-    private static func isFieldSafe(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= 256 && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     }
 }
 

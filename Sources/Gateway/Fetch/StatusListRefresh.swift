@@ -106,7 +106,8 @@ package final class StatusListRefresh {
 
 extension WebAnswer {
     /// The entity tag, where it can be sent back as it came.
-    fileprivate var plainTag: String? {
-        entityTag.flatMap { $0.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? $0 : nil }
+    var plainTag: String? {
+        guard let entityTag, (1...256).contains(entityTag.utf8.count) else { return nil }
+        return entityTag.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? entityTag : nil
     }
 }

@@ -19,7 +19,7 @@ package final class TokenJudge {
     var persons = TokenCache<VerifiedToken>(capacity: TokenJudge.capacity)
     private(set) var authority: TokenAuthority
     private var ring: SigningKeyRing?
-    private var issuers: [(issuer: OutsideIssuer, keys: VerificationKeySet)] = []
+    private var issuers: [KnownIssuer] = []
     /// When the keys of the ring change by themselves: one begins to sign, or another ends.
     private var nextChange = Int64.max
     private var verifying = 0
@@ -76,7 +76,7 @@ package final class TokenJudge {
     ///
     /// What was verified is forgotten, unless all that is new is keys: then only what was refused is, so that a rotation
     /// makes nobody wait.
-    package func replace(issuers: [(issuer: OutsideIssuer, keys: VerificationKeySet)]) {
+    package func replace(issuers: [KnownIssuer]) {
         let onlyAdds = self.issuers.allSatisfy { old in
             issuers.contains { $0.issuer.isEqual(to: old.issuer) && $0.keys.includes(old.keys) }
         }
