@@ -72,7 +72,7 @@ package struct KeyDescription: Sendable {
     private static let maximumPackages = 256
 
     /// The description that the value of the extension is.
-    package init(parsing bytes: [UInt8]) throws {
+    package init(parsing bytes: [UInt8]) throws(DERError) {
         var fields = try DERCursor.only(.sequence, in: bytes).cursor
         version = try Self.version(try fields.read(.integer))
         attestationLevel = try Self.level(try fields.read(.enumerated))
@@ -87,11 +87,11 @@ package struct KeyDescription: Sendable {
         rootOfTrust = try hardware[Self.rootOfTrustTag].map(Self.rootOfTrust)
     }
 
-    private static func version(_ element: DERElement) throws -> Int? {
+    private static func version(_ element: DERElement) throws(DERError) -> Int? {
         try element.integerBytes().count <= 8 ? try element.integer() : nil
     }
 
-    private static func level(_ element: DERElement) throws -> SecurityLevel {
+    private static func level(_ element: DERElement) throws(DERError) -> SecurityLevel {
         guard let value = UInt8(exactly: try element.integer()), let level = SecurityLevel(rawValue: value) else {
             throw DERError.illegalValue
         }
@@ -99,7 +99,7 @@ package struct KeyDescription: Sendable {
     }
 
     /// The elements of an authorization list by tag; contents stay unread, so nesting costs nothing.
-    private static func tags(of list: DERElement) throws -> [Int: DERElement] {
+    private static func tags(of list: DERElement) throws(DERError) -> [Int: DERElement] {
         var tags: [Int: DERElement] = [:]
         var cursor = list.cursor
         while !cursor.isAtEnd {
@@ -111,7 +111,7 @@ package struct KeyDescription: Sendable {
         return tags
     }
 
-    private static func rootOfTrust(_ wrapper: DERElement) throws -> RootOfTrust {
+    private static func rootOfTrust(_ wrapper: DERElement) throws(DERError) -> RootOfTrust {
         var wrapped = wrapper.cursor
         var fields = try wrapped.read(.sequence).cursor
         try wrapped.finish()
@@ -128,7 +128,7 @@ package struct KeyDescription: Sendable {
     }
 
     /// The tag's octets are themselves the DER of the application id.
-    private static func application(_ wrapper: DERElement) throws -> AttestedApplication {
+    private static func application(_ wrapper: DERElement) throws(DERError) -> AttestedApplication {
         var wrapped = wrapper.cursor
         let octets = try wrapped.read(.octetString)
         try wrapped.finish()
