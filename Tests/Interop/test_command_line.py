@@ -191,3 +191,16 @@ def test_an_app_beside_another_is_made_in_its_organization(tenant):
     environment = dict(gateway.environment, SALLYPORT_APP=tenant.id, SALLYPORT_ADMIN=gateway.configuration["admin"]["address"])
     made = run("apps", "create", "--name", "shop-dev", "--json", env=environment)
     note("made beside", (0, "acme"), (made.returncode, json.loads(gateway.run("apps", "show", "--app", json.loads(made.stdout)["app_id"], "--json").stdout)["organization"]))
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[2J", "a\u009bb", "x" * 101], ids=ascii)
+def test_a_name_that_would_steer_a_terminal_or_fill_it_is_refused(one, tenant, name, tmp_path):
+    """Somebody else chooses it, and whoever lists or follows the history reads it."""
+    file = tmp_path / "tenants.json"
+    file.write_text(json.dumps({"version": 1, "organizations": [{"id": "acme", "apps": [{"id": tenant.id, "name": name}]}]}))
+    for words in (["orgs", "create", "named", "--name", name], ["apps", "create", "--org", "acme", "--name", name, "--username", "named"],
+                  ["keys", "create", "--app", tenant.id, "--name", name], ["debug-tokens", "create", "--app", tenant.id, "--name", name],
+                  ["admin-tokens", "create", "--role", "viewer", "--org", "acme", "--name", name], ["apply", "-f", str(file)]):
+        said = one.run(*words)
+        note("%s %s" % (" ".join(words[:2]), ascii(name)[:12]), (1, True), (said.returncode, "100 bytes" in said.stderr))
+    assert one.cli("keys", "create", "--app", tenant.id, "--name", "Bücher, 本")["name"] == "Bücher, 本"

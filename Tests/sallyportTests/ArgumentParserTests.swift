@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Encodings
 import Testing
 
 @testable import sallyport
@@ -44,6 +45,13 @@ import Testing
                 }
             )
         }
+    }
+
+    @Test func `what others named neither makes lines nor steers the terminal`() {
+        let answer = JSONValue.members([("name", .string("a\u{1b}[2J\nb\u{9b}")), ("all", .array([.string("c\td")]))])
+        #expect(answer.text("name") == "a\\u{1b}[2J\\u{a}b\\u{9b}")
+        #expect(answer.texts("all") == ["c\\u{9}d"])
+        #expect(Output.visible("Laden für Bücher, 本") == "Laden für Bücher, 本")
     }
 
     @Test func `help says for which dialect a verb is, and is silent where it is for all`() throws {

@@ -41,6 +41,15 @@ package struct AdminRequest: Sendable {
         return text
     }
 
+    /// A name for people that the body must have.
+    func name(of what: String) throws(AdminProblem) -> String {
+        let name = try text("name")
+        guard NewNames.isName(name) else {
+            throw .badRequest("\(what)'s name has at most 100 bytes and no control characters")
+        }
+        return name
+    }
+
     /// A truth value that the body must have.
     func flag(_ name: String) throws(AdminProblem) -> Bool {
         guard let flag = body[name]?.bool else { throw .badRequest("the body needs \"\(name)\": true or false") }

@@ -190,7 +190,11 @@ extension AdminProblem {
         case .appNotFound:
             self = .notFound("there is no such app", nextSteps: ["sallyport apps list"])
         case .taken(let index, let value):
-            self = .conflict("taken", "\(index.words) \"\(value)\" belongs to another app")
+            self = .conflict(
+                "taken",
+                "\(index.words) \"\(value)\" belongs to another app",
+                nextSteps: index == .key ? [] : ["sallyport apps show --app \(value)"]
+            )
         case .exists:
             self = .conflict("exists", "it exists already")
         case .contended:

@@ -21,10 +21,7 @@ extension AdminRoutes {
 
     /// Makes a token and shows it, this once; only its keyed hash is kept.
     private func createAdminToken(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
-        let name = try request.text("name")
-        guard name.utf8.count <= 100, name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f }) else {
-            throw .badRequest("a token's name has at most 100 bytes and no control characters")
-        }
+        let name = try request.name(of: "a token")
         let word = try request.text("role")
         guard let role = AdminRole(rawValue: word) else {
             let known = AdminRole.allCases.map(\.rawValue).joined(separator: ", ")

@@ -81,8 +81,7 @@ extension AdminRoutes {
     }
 
     private func createDebugToken(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
-        let name = try request.text("name")
-        guard name.utf8.count <= 100 else { throw .badRequest("a debug token's name has at most 100 bytes") }
+        let name = try request.name(of: "a debug token")
         let made = NewDebugToken(name: name, peppers: peppers, now: now())
         let answer = try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
             guard record.debugTokens.count < NewDebugToken.most else {

@@ -20,7 +20,7 @@ extension AdminRoutes {
 
     private func createApp(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
         let organization = OrganizationID(rawValue: try request.text("organization"))
-        let name = try request.text("name")
+        let name = try request.name(of: "an app")
         let appID = AppID(rawValue: try request.optionalText("app_id") ?? NewNames.appID())
         guard appID.isWellFormed else {
             throw .badRequest("an App ID is app_ and 1 to 60 letters or digits, not \"\(appID.rawValue)\"")

@@ -23,8 +23,7 @@ extension AdminRoutes {
 
     /// Makes a key and shows it, this once; only its keyed hash is kept (SAL-008).
     private func createKey(_ request: AdminRequest) async throws(AdminProblem) -> AdminAnswer {
-        let name = try request.text("name")
-        guard name.utf8.count <= 100 else { throw .badRequest("a key's name has at most 100 bytes") }
+        let name = try request.name(of: "a key")
         if let kind = try request.optionalText("kind"), kind != "server" {
             return try await createVouchKey(request, name: name, kind: kind)
         }

@@ -58,6 +58,12 @@ enum NewNames {
             }
     }
 
+    /// Whether a text may name something for people: at most 100 bytes, none of which a terminal would obey.
+    static func isName(_ text: String) -> Bool {
+        (1...100).contains(text.utf8.count)
+            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
     private static func random(_ count: Int, from alphabet: String) -> String {
         let letters = Array(alphabet.unicodeScalars)
         var random = SystemRandomNumberGenerator()

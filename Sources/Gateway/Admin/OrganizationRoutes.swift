@@ -31,7 +31,7 @@ extension AdminRoutes {
             let message = "organization \(id.rawValue) exists already"
             return AdminAnswer(.object([("message", .string(message))] + describe(known) + [("changed", .bool(false))]))
         }
-        let name = try request.optionalText("name") ?? id.rawValue
+        let name = request.body["name"] == nil ? id.rawValue : try request.name(of: "an organization")
         let record = OrganizationRecord(id: id, name: name, createdAt: now())
         let event = HistoryEvent("organization_created", [("name", .string(name))])
         let outcome = try await registryCall { () async throws(RegistryError) in

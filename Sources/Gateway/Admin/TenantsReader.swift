@@ -50,7 +50,7 @@ struct TenantsReader {
             let apps = sequence(members["apps"], "\(path).apps").enumerated().compactMap { number, app in
                 self.app(app, "\(path).apps[\(number)]", &seen)
             }
-            let name = members["name"].flatMap { text($0, "\(path).name") }
+            let name = members["name"].flatMap { self.name($0, "\(path).name") }
             return TenantsFile.Organization(id: OrganizationID(rawValue: id), name: name, apps: apps)
         }
     }
@@ -72,7 +72,7 @@ struct TenantsReader {
         if let username = app.username, !NewNames.isUsername(username) {
             report(members["username"]?.position, "\(path).username", "expected lower-case letters, digits, - . _")
         }
-        app.name = members["name"].flatMap { text($0, "\(path).name") }
+        app.name = members["name"].flatMap { name($0, "\(path).name") }
         app.dialects = members["dialects"].map { words($0, "\(path).dialects") }
         app.origins = members["origins"].map { sites($0, "\(path).origins", SiteNormalizer.origin(adding:)) }
         app.domains = members["domains"].map { sites($0, "\(path).domains", SiteNormalizer.domain(adding:)) }
@@ -83,6 +83,14 @@ struct TenantsReader {
         app.production = members["production"].flatMap { flag($0, "\(path).production") }
         app.isEnabled = members["enabled"].flatMap { flag($0, "\(path).enabled") }
         return app
+    }
+
+    private mutating func name(_ node: YAMLNode, _ path: String) -> String? {
+        guard let name = text(node, path) else { return nil }
+        if !NewNames.isName(name) {
+            report(node.position, path, "expected 1 to 100 bytes without control characters")
+        }
+        return name
     }
 
     private mutating func readNative(_ node: YAMLNode, _ path: String, into app: inout TenantsFile.App) {

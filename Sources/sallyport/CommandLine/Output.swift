@@ -44,10 +44,20 @@ enum Output {
     }
 
     static func text(_ failure: CommandFailure) -> String {
-        var text = "sallyport: \(failure.message)\n"
-        for detail in failure.details { text += "  \(detail)\n" }
-        for step in failure.nextSteps { text += "  try: \(step)\n" }
+        var text = "sallyport: \(visible(failure.message))\n"
+        for detail in failure.details { text += "  \(visible(detail))\n" }
+        for step in failure.nextSteps { text += "  try: \(visible(step))\n" }
         return text
+    }
+
+    /// A text with its control characters written out: a name that somebody else chose neither makes lines nor steers
+    /// the terminal.
+    static func visible(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        return text.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control
+                ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+        }.joined()
     }
 
     static func json(_ value: JSONValue) -> String {
@@ -85,7 +95,7 @@ extension JSONValue {
     /// The text of a member, or a dash.
     func text(_ name: String) -> String {
         switch self[name] {
-        case .string(let text)?: text.isEmpty ? "-" : text
+        case .string(let text)?: text.isEmpty ? "-" : Output.visible(text)
         case .number(let number)?: number.text
         case .bool(let truth)?: truth ? "yes" : "no"
         default: "-"
@@ -94,7 +104,7 @@ extension JSONValue {
 
     /// The texts of a member that is an array.
     func texts(_ name: String) -> [String] {
-        (self[name]?.array ?? []).compactMap(\.string)
+        (self[name]?.array ?? []).compactMap(\.string).map(Output.visible)
     }
 
     /// The elements of a member that is an array.
