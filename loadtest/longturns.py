@@ -130,8 +130,13 @@ class Bench:
 
     def renews_certificates(self):
         """a certificate's file is renewed and taken by itself"""
+        taken = self.one.output().count("configuration taken")
         (pathlib.Path(self.site[0])).write_bytes(pathlib.Path(self.site[0]).read_bytes() + b"\n")
-        time.sleep(3)
+        end = time.monotonic() + 20
+        while self.one.output().count("configuration taken") == taken:
+            if time.monotonic() > end:
+                raise RuntimeError("the certificate was not taken")
+            time.sleep(0.1)
 
     def takes_keys(self):
         """an issuer's set of 250 keys is taken anew"""
@@ -214,6 +219,8 @@ def main():
     parser.add_argument("--apps", type=int, default=5000)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
+    if not kernel.Turns.is_possible():
+        parser.exit(2, kernel.NOT_HERE + "\n")
     bench = Bench(options.apps)
     worst = 0
     try:

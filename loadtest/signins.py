@@ -10,7 +10,8 @@ with a challenge of its own and a fresh chain (dialect `offlineid`, five certifi
 Only the leaf is signed here, by hand, so that the driver's part stays small. In the last two runs beside sign-ins the kernel
 tells when each turn of the worker's loop began, ended, and lost its processor to somebody else (`turns.py`; root), so that what
 is long is the loop's own work and not the machine's. Gates: the median over the pairs of the rise of p99 is at most 5 ms; in
-those runs no turn lasts over 2 ms of its own.
+those runs no turn lasts over 2 ms of its own. Where the kernel does not tell of turns the second gate is not judged: the worker's
+own count is shown, in which the machine's part is too, and the end is 2 where the rest holds.
 """
 import argparse
 import hashlib
@@ -172,6 +173,8 @@ def measure(options):
             print("pair %d: p99 %.2f ms alone (p50 %.2f), %.2f ms beside %.0f sign-ins a second (p50 %.2f); turns over 2 ms: %d of %d alone, %d of %d beside; worker %.0f %% and %.0f %% of a core; sign-ins' p99 %.1f ms" % (
                 number + 1, made[False]["p99"], made[False]["p50"], made[True]["p99"], made[True]["sign_ins"], made[True]["p50"], made[False]["long"], made[False]["turns"], made[True]["long"], made[True]["turns"],
                 100 * made[False]["cpu"], 100 * made[True]["cpu"], made[True]["sign_in_p99"]), flush=True)
+        if not kernel.Turns.is_possible():
+            return pairs, []
         return pairs, sorted(turn for _ in range(2) for turn in watched(one, lambda: run(True)))
     finally:
         one.remove()
@@ -187,6 +190,11 @@ def main():
     parser.add_argument("--json")
     options = parser.parse_args()
     pairs, turned = measure(options)
+    if not turned:
+        long = sum(beside["long"] for _, beside in pairs)
+        rise, rate = statistics.median(b["p99"] - a["p99"] for a, b in pairs), min(b["sign_ins"] for _, b in pairs)
+        print("p99 rises by %.2f ms (at most %.0f); at least %.0f sign-ins a second; %s; by the worker's own clock %d turns took over 2 ms" % (rise, MOST_RISE, rate, kernel.NOT_HERE, long))
+        sys.exit(1 if rise > MOST_RISE or rate < 0.95 * options.rate else 2)
     long = sum(own > MOST_TURN for own, _ in turned)
     rise = statistics.median(beside["p99"] - alone["p99"] for alone, beside in pairs)
     rate = min(beside["sign_ins"] for _, beside in pairs)

@@ -14,6 +14,7 @@ import pathlib
 import re
 import time
 
+NOT_HERE = "the kernel does not tell of turns here: that takes root, and a tracefs at /sys/kernel/tracing that knows system calls"
 TRACEFS = pathlib.Path("/sys/kernel/tracing")
 LINE = re.compile(r"\s(\d+\.\d+): (?:sys_epoll_p?wait( ->|\()|sched_switch: .*prev_pid=(\d+) .*prev_state=(\S+) )")
 
@@ -34,6 +35,7 @@ class Turns:
 
     @staticmethod
     def is_possible():
+        """Whether the kernel tells of turns here: asked for by those who can do without."""
         return os.access(TRACEFS / "instances", os.W_OK) and (TRACEFS / "events/syscalls/sys_exit_epoll_wait").exists()
 
     def set(self, name, value):
@@ -75,6 +77,8 @@ def main():
     parser.add_argument("pid", type=int)
     parser.add_argument("--seconds", type=float, default=10)
     options = parser.parse_args()
+    if not Turns.is_possible():
+        parser.exit(2, NOT_HERE + "\n")
     turns = Turns(options.pid)
     time.sleep(options.seconds)
     made = sorted(turns.stop(), reverse=True)

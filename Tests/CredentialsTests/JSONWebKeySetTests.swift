@@ -54,4 +54,21 @@ import Testing
         let long = [UInt8](repeating: UInt8(ascii: " "), count: JSONWebKeySet.maximumBytes + 1)
         #expect(throws: KeySetProblem.tooLong) { try JSONWebKeySet.parse(long, algorithms: [.es256]) }
     }
+
+    @Test func `a set includes another in whatever order its keys come, and none that lacks one`() {
+        let keys = (0..<6).map { VerificationKey(id: "k\($0)", secret: SecretBytes([UInt8($0), 1, 2, 3].span)) }
+        let whole = VerificationKeySet(keys)
+        for part in [keys, Array(keys.reversed()), Array(keys[2...]), [keys[5], keys[0]], []] {
+            #expect(whole.includes(VerificationKeySet(part)))
+        }
+        let others = [
+            VerificationKey(id: "k0", secret: SecretBytes([9, 1, 2, 3].span)),
+            VerificationKey(id: "k9", secret: SecretBytes([0, 1, 2, 3].span)),
+        ]
+        for other in others {
+            #expect(!whole.includes(VerificationKeySet(keys + [other])))
+            #expect(!whole.includes(VerificationKeySet([other] + keys)))
+        }
+        #expect(!VerificationKeySet(Array(keys[1...])).includes(whole))
+    }
 }

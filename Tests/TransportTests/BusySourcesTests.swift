@@ -93,6 +93,28 @@ import Testing
         client.close()
     }
 
+    @Test @Reactor func `many events at once are spread over turns, and none is lost`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        var turns: [UInt64] = []
+        // Each piece takes a fifth of a millisecond.
+        door.prepare = { [loop] _, probe in
+            probe.onReceived = { _ in
+                turns.append(loop.now.nanoseconds)
+                let end = MonotonicInstant.readClock().advanced(by: .microseconds(200))
+                while MonotonicInstant.readClock() < end {}
+            }
+        }
+        let clients = (0..<80).map { _ in ByteStream(loop: loop, connectingTo: door.socket.address) }
+        for client in clients { client.start(owner: Probe()) }
+        try await eventually(loop) { door.probes.count == clients.count }
+        for client in clients { client.write("x") }
+        try await eventually(loop) { turns.count >= clients.count }
+        let most = Dictionary(grouping: turns) { $0 }.values.map(\.count).max() ?? 0
+        #expect(most <= 16, "eight events, and busy sources' share")
+        for client in clients { client.close() }
+    }
+
     @Test @Reactor func `others are served while one keeps the loop busy`() async throws {
         let door = try Door(loop)
         defer { door.close() }

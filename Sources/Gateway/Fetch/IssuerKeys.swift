@@ -39,6 +39,8 @@ final class IssuerKeys {
     private let ageGauge: Gauge
     private var entityTag: String?
     private var known: WebClient?
+    /// The file of authorities that `known` was made with.
+    private var knownAuthorities: FileVersion?
 
     init(_ settings: IssuerSettings, _ address: String, startingAt now: MonotonicInstant, slot: MetricsSlot) {
         self.settings = settings
@@ -71,7 +73,9 @@ final class IssuerKeys {
 
     /// The client for this issuer: its authorities, its exceptions, our bounds.
     func client(loop: EventLoop, resolver: Resolver) throws(WebFailure) -> WebClient {
-        if let known { return known }
+        let present = settings.keyAuthorities.flatMap { Files.version($0) }
+        // A file that is missing for a moment is about to be replaced.
+        if let known, present == nil || present == knownAuthorities { return known }
         var trust = TLSClientSettings.Trust.system
         if let path = settings.keyAuthorities {
             guard case .success(let pem) = Files.read(path) else { throw .connection("\(path) cannot be read") }
@@ -86,6 +90,7 @@ final class IssuerKeys {
                 permitted: OutboundAddresses(exceptions: settings.privateNetworks)
             )
             known = made
+            knownAuthorities = present
             return made
         } catch {
             throw .connection("\(error)")

@@ -26,6 +26,11 @@ extension IssuerSettings {
         return url
     }
 
+    /// Whether a fetched set is read for `other` as it is for this one.
+    func hasSameKeys(as other: IssuerSettings) -> Bool {
+        name == other.name && keyAddress == other.keyAddress && algorithms == other.algorithms
+    }
+
     /// The keys that are here: of a file, or a shared secret; nil for an issuer whose keys are fetched.
     ///
     /// Blocks for the length of a small file; at start and reload only.

@@ -37,7 +37,7 @@ extension KeyFollower: ChangeSubscriber {
         var wanted: [KeyReader.Subject] = [.keyring, .signing]
         for issuer in settings { if let url = issuer.keyAddress { wanted.append(.issuer(issuer.name, url)) } }
         for subject in wanted {
-            if let value = try await KeyReader.value(of: subject, from: connection, log: log) { take(value) }
+            if let value = try await KeyReader.value(of: subject, from: connection, log: log) { await take(value) }
         }
     }
 }

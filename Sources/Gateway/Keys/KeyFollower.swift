@@ -38,6 +38,8 @@ package final class KeyFollower {
     let peppers: PepperRing
     private let connection: RedisConnection
     let log: Log
+    /// Reads key sets: one of 250 keys takes milliseconds.
+    private let pool: BlockingPool
     var keyring = KeyringDocument()
     var signing = SigningDocument()
     var settings: [IssuerSettings]
@@ -48,7 +50,7 @@ package final class KeyFollower {
     private var waiting: [KeyWaiter] = []
     private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timePassed() }
     lazy var reader = KeyReader(connection: connection, loop: loop, log: log) { [unowned self] in
-        take($0)
+        await take($0)
     }
 
     /// Between two requests of this worker for other keys than those of one set.
@@ -62,6 +64,7 @@ package final class KeyFollower {
         issuers: [IssuerSettings],
         clock: StoreClock,
         loop: EventLoop,
+        pool: BlockingPool,
         log: Log
     ) {
         self.source = source
@@ -71,8 +74,9 @@ package final class KeyFollower {
         self.settings = issuers
         self.clock = clock
         self.loop = loop
+        self.pool = pool
         self.log = log
-        readLocalKeys()
+        for issuer in issuers { keepLocal(issuer, Self.localKeys(of: issuer)) }
         publishIssuers()
     }
 
@@ -86,14 +90,19 @@ package final class KeyFollower {
     }
 
     /// Takes the issuers of a new configuration: the sets of those that stay are kept.
-    package func follow(_ issuers: [IssuerSettings]) {
+    package func follow(_ issuers: [IssuerSettings]) async {
+        var read: [Result<VerificationKeySet?, KeySetProblem>] = []
+        for issuer in issuers { read.append(await pool.run { Self.localKeys(of: issuer) }) }
+        for (issuer, keys) in zip(issuers, read) { keepLocal(issuer, keys) }
+        let former = settings
         settings = issuers
-        readLocalKeys()
         fetched = fetched.filter { name, keys in
             issuers.contains { $0.name == name && $0.keyAddress == keys.set.source }
         }
-        // Other algorithms may be taken now.
-        for name in fetched.keys { fetched[name] = fetched[name].flatMap { parsed($0.set, of: name) } }
+        // Where other algorithms may be taken now the set is another one.
+        for issuer in issuers where former.first(where: { $0.name == issuer.name })?.algorithms != issuer.algorithms {
+            fetched[issuer.name] = fetched[issuer.name].flatMap { Self.parsed($0.set, issuer) }
+        }
         publishIssuers()
         for issuer in issuers where issuer.keyAddress != nil {
             reader.read(.issuer(issuer.name, issuer.keyAddress ?? ""))
@@ -121,11 +130,11 @@ package final class KeyFollower {
 
     // MARK: - What was read
 
-    func take(_ value: KeyReader.Value) {
+    func take(_ value: KeyReader.Value) async {
         switch value {
         case .keyring(let document): take(document)
         case .signing(let document): take(document)
-        case .issuer(let name, let set): take(set, of: name)
+        case .issuer(let name, let set): await take(set, of: name)
         }
     }
 
@@ -144,13 +153,21 @@ package final class KeyFollower {
         openOwn()
     }
 
-    private func take(_ set: SharedKeySet?, of name: String) {
+    private func take(_ set: SharedKeySet?, of name: String) async {
+        let held = fetched[name]
         // Gone from Redis: the set that is held counts to its own end.
-        guard let set, set != fetched[name]?.set else { return }
-        guard let keys = parsed(set, of: name) else {
-            return log.error("a key set in Redis cannot be read", ["issuer": name])
+        guard let set, set != held?.set, let issuer = settings.first(where: { $0.name == name }) else { return }
+        let isOther = held?.set.bytes != set.bytes
+        let keys: FetchedKeys?
+        if let held, !isOther, held.set.source == set.source {
+            keys = FetchedKeys(set: set, keys: held.keys)
+        } else {
+            keys = await pool.run { Self.parsed(set, issuer) }
         }
-        let isOther = fetched[name]?.set.bytes != set.bytes
+        // While it was read a later one may have come, or other settings, with which all are read again.
+        if let present = fetched[name]?.set, present != held?.set, present.fetchedAt >= set.fetchedAt { return }
+        guard settings.contains(where: { $0.hasSameKeys(as: issuer) }) else { return }
+        guard let keys else { return log.error("a key set in Redis cannot be read", ["issuer": name]) }
         fetched[name] = keys
         armTimer()
         guard isOther else { return }
@@ -158,10 +175,8 @@ package final class KeyFollower {
         for waiter in waiting where waiter.issuer == name { waiter.reply.finish(true) }
     }
 
-    private func parsed(_ set: SharedKeySet, of name: String) -> FetchedKeys? {
-        guard let issuer = settings.first(where: { $0.name == name }), issuer.keyAddress == set.source else {
-            return nil
-        }
+    private nonisolated static func parsed(_ set: SharedKeySet, _ issuer: IssuerSettings) -> FetchedKeys? {
+        guard issuer.keyAddress == set.source else { return nil }
         do {
             return FetchedKeys(set: set, keys: try JSONWebKeySet.parse(set.bytes, algorithms: issuer.algorithms))
         } catch {
@@ -169,14 +184,17 @@ package final class KeyFollower {
         }
     }
 
-    private func readLocalKeys() {
-        for issuer in settings where issuer.keyAddress == nil {
-            do {
-                local[issuer.name] = try issuer.localKeys()
-            } catch {
-                // A file that is damaged between the check and now: the keys that are held stay.
-                log.error("a key set cannot be read", ["issuer": issuer.name, "reason": error.rawValue])
-            }
+    private nonisolated static func localKeys(of issuer: IssuerSettings) -> Result<VerificationKeySet?, KeySetProblem> {
+        Result { () throws(KeySetProblem) in try issuer.localKeys() }
+    }
+
+    private func keepLocal(_ issuer: IssuerSettings, _ read: Result<VerificationKeySet?, KeySetProblem>) {
+        guard issuer.keyAddress == nil else { return }
+        switch read {
+        case .success(let keys): local[issuer.name] = keys
+        case .failure(let problem):
+            // A file that is damaged between the check and now: the keys that are held stay.
+            log.error("a key set cannot be read", ["issuer": issuer.name, "reason": problem.rawValue])
         }
     }
 
@@ -217,7 +235,7 @@ package final class KeyFollower {
 }
 
 /// A fetched set, read.
-private struct FetchedKeys {
+private struct FetchedKeys: Sendable {
     let set: SharedKeySet
     let keys: VerificationKeySet
 

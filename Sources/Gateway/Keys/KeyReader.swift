@@ -27,7 +27,7 @@ final class KeyReader {
     private let connection: RedisConnection
     private let loop: EventLoop
     private let log: Log
-    private let take: @Reactor (Value) -> Void
+    private let take: @Reactor (Value) async -> Void
     private var pending: [Subject] = []
     private var isReading = false
     /// Grows when everything was read by another way: an answer that was under way then is old.
@@ -35,7 +35,7 @@ final class KeyReader {
 
     private static let pause = Duration.milliseconds(100)
 
-    init(connection: RedisConnection, loop: EventLoop, log: Log, take: @escaping @Reactor (Value) -> Void) {
+    init(connection: RedisConnection, loop: EventLoop, log: Log, take: @escaping @Reactor (Value) async -> Void) {
         self.connection = connection
         self.loop = loop
         self.log = log
@@ -63,7 +63,7 @@ final class KeyReader {
             let asked = generation
             do throws(StoreError) {
                 let value = try await Self.value(of: subject, from: connection, log: log)
-                if asked == generation, let value { take(value) }
+                if asked == generation, let value { await take(value) }
             } catch {
                 if asked == generation, !pending.contains(subject) { pending.append(subject) }
                 do throws(CancellationError) { try await loop.sleep(for: Self.pause) } catch { return }

@@ -4,7 +4,7 @@
 import Crypto
 import Encodings
 
-/// Notices that certificate, key or key-set files of the configuration changed, and knows when certificates end.
+/// Notices that certificate, key, key-set or authorities' files of the configuration changed, and knows when certificates end.
 struct CertificateWatch {
     private var versions: [String: FileVersion] = [:]
 
@@ -65,7 +65,9 @@ struct CertificateWatch {
             guard case .file(let path) = issuer.keys else { return [] }
             return [path]
         }
-        return pairs(configuration).flatMap { [$0.certificate, $0.key] } + sets
+        // Those of issuers are read anew for each fetch.
+        let authorities = configuration.upstreams.compactMap { $0.tls.verifies ? $0.tls.authorities : nil }
+        return pairs(configuration).flatMap { [$0.certificate, $0.key] } + sets + authorities
     }
 
     private static func pairs(_ configuration: Configuration) -> [CertificateSettings] {

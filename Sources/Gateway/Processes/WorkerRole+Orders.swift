@@ -43,7 +43,7 @@ extension WorkerRole {
             let fresh = try await pool.run { () throws(ProcessFault) in try accepted.load() }
             let rules = try trust.rules(fresh.trust)
             try await worker.reload(fresh)
-            worker.state.keys.follow(fresh.issuers)
+            await worker.state.keys.follow(fresh.issuers)
             trust.took(fresh.trust, rules)
             // The file may have been rotated, or be another one now.
             try accessLog.redirect(to: fresh.log.access.destination)

@@ -52,6 +52,8 @@ final class WorkerRole {
         link: any SupervisorLink,
         ended: @escaping @Reactor () -> Void
     ) throws(ProcessFault) {
+        // A connection to an upstream for each of a client, and some for ourselves.
+        Descriptors.reserve(2 * setting.configuration.connections.perWorker + 256)
         self.setting = setting
         self.loop = loop
         self.link = link
@@ -77,7 +79,7 @@ final class WorkerRole {
             identity: RegistryFile(setting.paths).identity(),
             peppers: peppers,
             loop: loop
-        ) { connection, clock in
+        ) { [pool] connection, clock in
             KeyFollower(
                 source: source,
                 material: keys,
@@ -86,6 +88,7 @@ final class WorkerRole {
                 issuers: configuration.issuers,
                 clock: clock,
                 loop: loop,
+                pool: pool,
                 log: setting.log
             )
         }

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import HTTP
 import Transport
 
@@ -19,7 +20,7 @@ final class GatheredBody {
     /// Takes more; false when it is too much.
     func append(_ more: Span<UInt8>) -> Bool {
         guard more.count <= most - bytes.count else { return false }
-        for index in more.indices { bytes.append(more[index]) }
+        bytes.append(contentsOf: more)
         return true
     }
 

@@ -22,6 +22,8 @@ final class UpstreamPool {
     /// Holds the lines that are added to one request.
     var scratch = ByteBuffer()
     private let tls: UpstreamTLSContexts?
+    /// The authorities that its endpoints are checked against, as their file was; empty for the system's.
+    var authorities: [UInt8] { tls?.authorities ?? [] }
     private var cursor = 0
     private let queue: UpstreamQueue
     let turn: UpstreamTurn

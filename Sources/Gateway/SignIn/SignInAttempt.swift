@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Credentials
 import Store
 import Transport
@@ -67,7 +68,7 @@ final class HeldAnswer {
     /// Takes more of it; false when it has become too long to be held.
     func append(_ more: Span<UInt8>) -> Bool {
         guard more.count <= AnswerSplice.mostBytes - bytes.count else { return false }
-        for index in more.indices { bytes.append(more[index]) }
+        bytes.append(contentsOf: more)
         return true
     }
 }

@@ -68,15 +68,13 @@ final class ClientListener: ConnectionTaker {
             now: worker.loop.now
         )
         if let refusal { return turnAway(connection, refusal) }
-        var redirectPort: UInt16?
-        if case .redirectToHTTPS(let port) = settings.traffic { redirectPort = port }
         let tls = snapshot.tls[index]?.context
         let facts = ClientConnectionFacts(
             peer: address,
             isTrustedProxy: isTrusted,
             listener: index,
             tls: tls,
-            redirectPort: redirectPort,
+            redirectPort: settings.traffic.redirectPort,
             endpoints: snapshot.endpoints[index]
         )
         let stream = ByteStream(loop: worker.loop, accepted: connection, tls: tls, limits: snapshot.streamLimits)

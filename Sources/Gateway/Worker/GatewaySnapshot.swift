@@ -32,41 +32,12 @@ final class GatewaySnapshot {
     /// Counts requests that no route matched.
     let unrouted: RouteMetrics
 
-    /// Compiles `settings`, whose listeners' TLS is set up already; throws what keeps it from being served, and then nothing
-    /// has changed.
-    init(
-        _ settings: Configuration,
-        tls: [ListenerTLS?],
-        replacing old: GatewaySnapshot?,
-        resolver: Resolver,
-        loop: EventLoop,
-        slot: MetricsSlot,
-        counters: RouteMetricsTable
-    ) throws(SnapshotProblem) {
+    /// Puts together what `parts` were made of, with the TLS of the listeners.
+    init(_ parts: SnapshotParts, tls: [ListenerTLS?], counters: RouteMetricsTable) {
+        let settings = parts.settings
         self.settings = settings
-        var pools: [UpstreamPool] = []
-        for upstream in settings.upstreams {
-            if let kept = old?.pools.first(where: { $0.settings == upstream }) {
-                pools.append(kept)
-                continue
-            }
-            let pool = UpstreamPool(
-                upstream,
-                tls: try UpstreamTLSContexts(for: upstream),
-                limits: .init(settings.http),
-                loop: loop,
-                resolver: resolver,
-                metrics: UpstreamMetrics(upstream: upstream.name, slot: slot)
-            )
-            pool.adoptAddresses(of: old?.pools ?? [])
-            pools.append(pool)
-        }
-        self.pools = pools
-        self.routing = RoutingTable(
-            settings.routes.map { route in
-                Route(route, pool: pools[route.upstream], metrics: counters[route.name])
-            }
-        )
+        self.pools = parts.pools
+        self.routing = RoutingTable(parts.routes)
         self.local = counters["_local"]
         self.endpoints = settings.listeners.map {
             $0.serves.isEmpty ? nil : LocalEndpointTable(serving: $0.serves, limits: $0.limits)

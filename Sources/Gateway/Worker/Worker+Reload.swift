@@ -15,22 +15,15 @@ extension Worker {
             on: loop,
             pool
         )
-        let new = try GatewaySnapshot(
-            configuration,
-            tls: tls,
-            replacing: snapshot,
-            resolver: resolver,
-            loop: loop,
-            slot: environment.metrics,
-            counters: counters
-        )
-        snapshot.retire(after: new)
-        letGo(snapshot)
-        snapshot = new
+        let parts = try await SnapshotParts.made(of: configuration, replacing: snapshot, makings)
+        let former = snapshot
+        snapshot = GatewaySnapshot(parts, tls: tls, counters: counters)
+        former.retire(after: snapshot)
+        letGo(former)
         // They may have changed meanwhile.
         rotate(tickets)
         proxyHint.forget()
-        for connection in connections.values { connection.configurationChanged() }
+        tellConnections(former)
         state.tokens.configure(configuration.tokens)
         handOff.configurationChanged()
         watchMemory()
@@ -42,13 +35,21 @@ extension Worker {
         Task { @Reactor [loop] in
             var former: GatewaySnapshot? = former
             var parts = former?.tls.compactMap { $0?.context.parts } ?? []
+            var routes = former?.routing.routes ?? []
             await loop.nextTurn()
             former = nil
             while let last = parts.popLast() {
                 await last.freed { await loop.nextTurn() }
             }
+            while !routes.isEmpty {
+                await loop.nextTurn()
+                routes.removeLast(min(Self.freedPerTurn, routes.count))
+                ProcessMemory.joinFreedBlocks()
+            }
         }
     }
+
+    private static let freedPerTurn = 50
 
     /// Seals new session tickets with the keys of the next period.
     package func rotate(_ tickets: TicketKeys) {

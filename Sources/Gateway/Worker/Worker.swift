@@ -38,7 +38,7 @@ package final class Worker {
     private(set) lazy var http2Turn = HTTP2Turn(loop: loop)
 
     let counters: RouteMetricsTable
-    let resolver: Resolver
+    let makings: SnapshotParts.Makings
     let pool: BlockingPool
     var tickets: TicketKeys
     private var decisions: DecisionSequence
@@ -79,19 +79,20 @@ package final class Worker {
         self.memory = MemoryGuard(loop: loop, log: environment.log, slot: environment.metrics)
         self.counters = RouteMetricsTable(slot: environment.metrics)
         self.pool = pool
-        self.resolver = Resolver(loop: loop, pool: pool)
         self.tickets = tickets
         self.decisions = DecisionSequence(process: seed)
         self.drainTimer = LoopTimer(loop: loop)
         self.turnEnd = TurnEnd(loop: loop)
         self.logTimer = LoopTimer(loop: loop) { environment.accessLog.flush() }
-        self.snapshot = try GatewaySnapshot(
-            configuration,
-            tls: ListenerTLS.all(of: configuration, tickets),
-            replacing: nil,
-            resolver: resolver,
+        self.makings = SnapshotParts.Makings(
+            resolver: Resolver(loop: loop, pool: pool),
             loop: loop,
             slot: environment.metrics,
+            counters: counters
+        )
+        self.snapshot = GatewaySnapshot(
+            try SnapshotParts(configuration, makings),
+            tls: try ListenerTLS.all(of: configuration, tickets),
             counters: counters
         )
         turnEnd.onEnd = { [unowned self] in turnEnded() }

@@ -18,6 +18,10 @@ struct BusySources: ~Copyable {
 
     /// A turn longer than this is looked into, for who took the time.
     static let longTurn: UInt64 = 1_000_000
+    /// So long events are taken up in one turn; what they have to say is then sent before more are.
+    static let eventTime: UInt64 = 500_000
+    /// Beyond this length of a turn busy sources get no more than their share.
+    static let fullTurn: UInt64 = 1_500_000
     /// Fewer events cannot make a long turn, because each source does one slice of work for one.
     static let fewEvents: CInt = 8
     /// A source is busy that takes more than one part in so many of the loop's time.

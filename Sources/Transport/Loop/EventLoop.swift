@@ -7,7 +7,8 @@ package import Telemetry
 
 /// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
 ///
-/// A turn is: wait, events, timers, jobs until none is left, flushes, busy sources for a while, then closed sources are freed.
+/// A turn is: wait, events for a while, timers, jobs until none is left, flushes, busy sources for a while, then closed sources
+/// are freed. Of many events at once those that are left when half a millisecond has passed come first in the next turn.
 @Reactor
 @safe
 package final class EventLoop {
@@ -35,6 +36,8 @@ package final class EventLoop {
     private var flushing: [Unmanaged<EventSource>] = unsafe []
     private var graveyard: [EventSource] = []
     var busy = BusySources()
+    /// For whose events the last turn had no time left: they come first in the next.
+    var late = WaitingLine<EventSource>()
     var busyNanoseconds: UInt64 = 500_000
     var latestLane: UInt8 = 0
     /// Whether turns are long at present, so that it is measured who takes the time.
@@ -165,12 +168,7 @@ package final class EventLoop {
         if isMeasuring {
             dispatchMeasuring(count)
         } else {
-            var index = 0
-            while index < count {
-                unsafe dispatch(events[index])
-                index &+= 1
-            }
-            if count > BusySources.fewEvents { noteLength(of: MonotonicInstant.readClock()) }
+            dispatchAll(count)
         }
         timers.advance(to: now)
         executor.runJobs(limit: Self.jobsPerTurn)
@@ -184,7 +182,7 @@ package final class EventLoop {
     }
 
     private var waitMilliseconds: CInt {
-        if unsafe executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty { return 0 }
+        if unsafe executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty || !late.isEmpty { return 0 }
         return timers.millisecondsToNext(from: now)
     }
 
@@ -201,6 +199,19 @@ package final class EventLoop {
             } else {
                 source.ready(readiness)
             }
+        }
+    }
+
+    /// Leaves an event to the next turn.
+    func putOff(_ event: epoll_event) {
+        guard let pointer = unsafe event.data.ptr else { return executor.wakeUpArrived() }
+        unsafe Unmanaged<EventSource>.fromOpaque(pointer)._withUnsafeGuaranteedRef { source in
+            guard source.isRegistered else { return }
+            source.heldReadiness.formUnion(Readiness(rawValue: unsafe event.events))
+            guard !source.isWaitingItsTurn else { return }
+            if waitsItsTurn(source) { return busy.append(source) }
+            source.isWaitingItsTurn = true
+            late.append(source)
         }
     }
 

@@ -35,6 +35,14 @@ package final class ProcessMemory {
         }
     }
 
+    /// Has the heap join the small blocks that were freed lately.
+    ///
+    /// It puts that off until the next large block, and thousands of small ones then take a millisecond at once.
+    package static func joinFreedBlocks() {
+        let large = UnsafeMutableRawPointer.allocate(byteCount: 80 << 10, alignment: 16)
+        unsafe large.deallocate()
+    }
+
     /// What this machine, or the control group the process is in, has of memory in all.
     package static func available() -> Int? {
         var least = number(in: "/sys/fs/cgroup/memory.max")

@@ -41,6 +41,8 @@ package final class ListeningSocket: EventSource {
 
     /// So many connections a turn, so that a burst of them does not hold up those that are open.
     package static let acceptsPerTurn = 64
+    /// And for so long only: each is given a stream and, where it asks for it, TLS.
+    private static let acceptTime: UInt64 = 250_000
     private static let exhaustedPause = Duration.milliseconds(100)
 
     /// Binds and listens; a stale Unix path is replaced.
@@ -78,8 +80,11 @@ package final class ListeningSocket: EventSource {
     }
 
     override func ready(_ readiness: Readiness) {
+        let began = MonotonicInstant.readClock().nanoseconds
         for _ in 0..<Self.acceptsPerTurn {
             guard isRegistered, let taker, acceptOne(taker) else { return }
+            // Level-triggered: those that wait are reported again.
+            if MonotonicInstant.readClock().nanoseconds &- began > Self.acceptTime { return }
         }
     }
 

@@ -1,0 +1,77 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""What a reload reaches beside new connections: open ones, and files that alone were renewed."""
+import shutil
+
+import pytest
+
+import certificates
+from conftest import route, url
+from frames import Frames
+
+FORWARDED = {"X-Forwarded-For": "203.0.113.9"}
+
+
+def clients(gateway):
+    return [line["client"] for line in gateway.access()]
+
+
+@pytest.fixture
+def trusting(make, backend):
+    return make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1,
+                client_address={"trusted_proxies": ["127.0.0.0/8"]})
+
+
+def change(gateway, **sections):
+    gateway.configuration.update(sections)
+    gateway.write()
+    assert gateway.run("reload").returncode == 0
+
+
+def test_a_proxy_that_is_trusted_no_longer_is_not_believed_on_a_kept_connection(trusting):
+    with trusting.wire() as client:
+        assert client.exchange("GET", "/", FORWARDED).status == 200
+        assert clients(trusting)[-1] == "203.0.113.9"
+        change(trusting, client_address={"trusted_proxies": ["10.0.0.0/8"]})
+        assert client.is_closed()
+    assert trusting.get("/", FORWARDED).status == 200
+    assert clients(trusting)[-1] == "127.0.0.1"
+
+
+def test_nor_on_one_of_http2(trusting):
+    with Frames(trusting.port) as client:
+        assert client.exchange("GET", "/", [("x-forwarded-for", "203.0.113.9")]).status == 200
+        change(trusting, client_address={"trusted_proxies": ["10.0.0.0/8"]})
+        assert client.until(lambda: client.goaway is not None)
+
+
+def test_other_changes_leave_connections_open(trusting):
+    with trusting.wire() as client:
+        assert client.exchange("GET", "/", FORWARDED).status == 200
+        change(trusting, timeouts={"idle": "50s"})
+        assert client.exchange("GET", "/", FORWARDED).status == 200
+    assert clients(trusting)[-1] == "203.0.113.9"
+
+
+def test_what_a_listener_serves_no_longer_is_not_served_on_a_kept_connection(make, backend):
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, start=False)
+    for listener in gateway.configuration["listeners"]:
+        listener["serves"] = ["check"]
+    gateway.write()
+    gateway.start()
+    with gateway.wire() as client:
+        assert client.exchange("GET", "/x").status == 200
+        for listener in gateway.configuration["listeners"]:
+            del listener["serves"]
+        change(gateway)
+        assert client.is_closed()
+
+
+def test_authorities_of_an_upstream_that_alone_were_renewed_count_after_a_reload(make, secure_backend, authority, tmp_path):
+    file = tmp_path / "ca.pem"
+    file.write_bytes(certificates.Authority(tmp_path, "Another Authority").path.read_bytes())
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(secure_backend, "https")], "tls": {"ca": str(file)}}}, workers=1)
+    assert gateway.get("/").status == 502
+    shutil.copy(authority.path, file)
+    assert gateway.run("reload").returncode == 0
+    assert gateway.get("/").status == 200
