@@ -6,7 +6,11 @@
   longturns.py [--apps 5000] [--only WORD]
 
 Turns are the kernel's word (`turns.py`; root): what another process took of the processor is not counted. Ends with 1 where a
-turn took more than 2 ms of its own. Needs a release build and the Python packages of Tests/Interop/requirements.txt.
+turn took more than its bound: 2 ms, but 20 ms where many connections have closed. Then the heap's free pages are given back to the
+system, once and a moment later (`malloc_trim`): that is one call, which cannot be cut into pieces, and holds the lock of the heap,
+so that in a thread of its own it would hold up the loop as long.
+
+Needs a release build and the Python packages of Tests/Interop/requirements.txt.
 """
 import argparse
 import http.server
@@ -30,6 +34,7 @@ import signins  # noqa: E402
 import turns as kernel  # noqa: E402
 
 MOST = 0.002
+MOST_OF_TRIM = 0.020
 
 
 class Bench:
@@ -60,7 +65,7 @@ class Bench:
         self.one.write()
         self.one.start()
         self.one.create_organization("acme")
-        self.apps, self.count = [], apps
+        self.apps, self.count, self.open = [], apps, []
 
     def close(self):
         self.one.remove()
@@ -151,18 +156,23 @@ class Bench:
             self.one.metrics()
 
     def connects(self):
-        """2,000 connections with TLS are opened, used and closed at once"""
+        """2,000 connections with TLS are opened and used at once"""
         context = ssl._create_unverified_context()
-        made = []
+        self.open = made = []
         for n in range(2000):
             made.append(context.wrap_socket(socket.create_connection(("127.0.0.1", self.one.port), source_address=("127.0.%d.1" % (n % 200), 0))))
         for one in made:
             one.sendall(b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for one in made:
             one.recv(4096)
-        for one in made:
-            one.close()
+
+    def closes(self):
+        """they are closed, and their memory is given back"""
+        while self.open:
+            self.open.pop().close()
         time.sleep(1)
+
+    closes.most = MOST_OF_TRIM
 
     def revokes(self):
         """keys of 64 apps are revoked, and 500 tokens"""
@@ -170,7 +180,7 @@ class Bench:
             for key in self.one.admin("GET", "/apps/%s/api-keys" % app)["keys"]:
                 self.one.admin("DELETE", "/apps/%s/api-keys/%s" % (app, key["id"]))
 
-    WORKS = [makes_apps, asks, splices_values, splices_text, splices_plain, splices_members, reloads, renews_certificates, takes_keys, renders, connects, revokes, resyncs]
+    WORKS = [makes_apps, asks, splices_values, splices_text, splices_plain, splices_members, reloads, renews_certificates, takes_keys, renders, connects, closes, revokes, resyncs]
 
 
 class KeySet:
@@ -222,16 +232,17 @@ def main():
     if not kernel.Turns.is_possible():
         parser.exit(2, kernel.NOT_HERE + "\n")
     bench = Bench(options.apps)
-    worst = 0
+    holds = True
     try:
         for work in Bench.WORKS:
-            if options.only in work.__name__ or work is Bench.makes_apps:
+            if options.only in work.__name__ or work is Bench.makes_apps or work is Bench.closes and bench.open:
                 longest, count = bench.watched(lambda: work(bench))
-                worst = max(worst, longest)
-                print("%8.2f ms   the longest of %6d turns: %s" % (longest, count, work.__doc__), flush=True)
+                most = 1000 * getattr(work, "most", MOST)
+                holds &= longest <= most
+                print("%8.2f ms   (at most %.0f) the longest of %6d turns: %s" % (longest, most, count, work.__doc__), flush=True)
     finally:
         bench.close()
-    sys.exit(worst > 1000 * MOST)
+    sys.exit(not holds)
 
 
 if __name__ == "__main__":
