@@ -158,8 +158,6 @@ extension OID {
     package static let basicConstraints = OID(2, 5, 29, 19)
     /// Key usage of RFC 5280.
     package static let keyUsage = OID(2, 5, 29, 15)
-    /// Subject alternative names of RFC 5280.
-    package static let subjectAlternativeName = OID(2, 5, 29, 17)
 }
 
 extension DERElement {

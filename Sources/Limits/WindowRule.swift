@@ -79,10 +79,4 @@ package struct WindowGeometry: Sendable, Equatable {
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
         bucketMicroseconds = (microseconds + Int64(Self.count) - 1) / Int64(Self.count)
     }
-
-    /// The bucket that `time` falls into.
-    package func bucket(at time: Int64) -> Int64 { time / bucketMicroseconds }
-
-    /// When units spent in `bucket` are no longer counted.
-    package func end(of bucket: Int64) -> Int64 { (bucket + Int64(Self.count) + 1) * bucketMicroseconds }
 }

@@ -76,3 +76,11 @@ package struct SlidingWindow: Sendable {
 
     private func milliseconds(from: Int64, to: Int64) -> Int64 { (to - from + 999) / 1000 }
 }
+
+extension WindowGeometry {
+    /// The bucket that `time` falls into.
+    fileprivate func bucket(at time: Int64) -> Int64 { time / bucketMicroseconds }
+
+    /// When units spent in `bucket` are no longer counted.
+    fileprivate func end(of bucket: Int64) -> Int64 { (bucket + Int64(Self.count) + 1) * bucketMicroseconds }
+}

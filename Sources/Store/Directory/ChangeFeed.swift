@@ -17,7 +17,7 @@ package final class ChangeFeed {
     /// Told why changes cannot be followed, whenever that is another reason than before.
     package var onProblem: (@Reactor (StoreError) -> Void)?
     private var problem: StoreError?
-    /// How often everything was dropped, for metrics.
+    /// How often everything was dropped.
     package private(set) var resyncs = 0
     private let loop: EventLoop
     /// The connection that `XREAD` blocks.

@@ -27,7 +27,7 @@ package final class Revocations {
     /// Whether any watermark is held.
     package var hasMarks: Bool { !marks.isEmpty }
 
-    /// The number of revocations held, for metrics.
+    /// The number of revocations held.
     package var count: Int { tokens.count + marks.count }
 
     /// Whether the token of this id was revoked by it.

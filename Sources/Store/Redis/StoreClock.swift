@@ -8,9 +8,7 @@ package import Transport
 /// Isolated to the Reactor. Asks the store every ten seconds; while it is away the last correction stays.
 @Reactor
 package final class StoreClock {
-    /// How far the store's clock is ahead of ours, in milliseconds, as last measured.
-    package private(set) var difference: Int64 = 0
-    /// Called with every measurement, and whether it is the first in a row that somebody should look at.
+    /// Called with how far the store's clock is ahead of ours, in milliseconds, at every measurement, and whether it is the first in a row that somebody should look at.
     package var onMeasured: (@Reactor (Int64, Bool) -> Void)?
 
     private let loop: EventLoop
@@ -72,7 +70,6 @@ package final class StoreClock {
     }
 
     private func take(_ measured: Int64) {
-        difference = measured
         correction = ClockCorrection.correction(of: measured)
         let deservesWarning = ClockCorrection.deservesWarning(measured)
         onMeasured?(measured, deservesWarning && !isWarned)
