@@ -40,6 +40,20 @@ def kill_everybody_but_redis(gateway):
     assert eventually(lambda: sum(v for n, v in gateway.metrics().items() if n.startswith("sallyport_workers_serving")) == 2)
 
 
+def with_certificate(make, backend, site):
+    """A gateway with a certificate in files of its own, and an app."""
+    gateway = make([route("api", "/v1/"), route("old", "/old/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=2, start=False)
+    certificate, key = gateway.directory / "site.pem", gateway.directory / "site.key"
+    shutil.copy(site[0], certificate)
+    shutil.copy(site[1], key)
+    gateway.configuration["listeners"][0]["tls"] = {"certificates": [{"cert": "site.pem", "key": "site.key"}], "default": "site.pem"}
+    gateway.write()
+    gateway.start()
+    gateway.create_organization()
+    app = gateway.create_app()
+    return gateway, app, certificate, key
+
+
 def without_access(gateway):
     """The same gateway with everything open to everybody and another route."""
     gateway.configuration["routes"] = [route("api", "/v1/", access="open"), route("new", "/new/", access="open")]
@@ -93,15 +107,7 @@ def test_after_a_good_reload_a_child_that_is_started_again_runs_the_new_rules(st
 
 
 def test_changed_certificates_make_no_edited_file_count(make, backend, site, authority):
-    gateway = make([route("api", "/v1/"), route("old", "/old/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=2, start=False)
-    certificate, key = gateway.directory / "site.pem", gateway.directory / "site.key"
-    shutil.copy(site[0], certificate)
-    shutil.copy(site[1], key)
-    gateway.configuration["listeners"][0]["tls"] = {"certificates": [{"cert": "site.pem", "key": "site.key"}], "default": "site.pem"}
-    gateway.write()
-    gateway.start()
-    gateway.create_organization()
-    app = gateway.create_app()
+    gateway, app, certificate, key = with_certificate(make, backend, site)
     without_access(gateway)
     gateway.write()
     for source, target in ((site[0], certificate), (site[1], key)):
@@ -163,15 +169,7 @@ def test_a_text_that_one_worker_cannot_take_is_taken_back_everywhere(stand):
 
 @pytest.mark.slow
 def test_a_worker_that_cannot_start_is_said_once_and_is_back_when_its_file_is(make, backend, site):
-    gateway = make([route("api", "/v1/")], {"api": {"endpoints": [url(backend)]}}, workers=2, start=False)
-    certificate, key = gateway.directory / "site.pem", gateway.directory / "site.key"
-    shutil.copy(site[0], certificate)
-    shutil.copy(site[1], key)
-    gateway.configuration["listeners"][0]["tls"] = {"certificates": [{"cert": "site.pem", "key": "site.key"}], "default": "site.pem"}
-    gateway.write()
-    gateway.start()
-    gateway.create_organization()
-    app = gateway.create_app()
+    gateway, app, certificate, _ = with_certificate(make, backend, site)
     certificate.rename(gateway.directory / "aside.pem")
     old = gateway.workers()
     os.kill(old[0], signal.SIGKILL)

@@ -7,7 +7,6 @@ is broken already. Other proxies are known to answer 502 in its place now and th
 """
 import socket
 import ssl
-import threading
 
 import pytest
 
@@ -21,7 +20,7 @@ ANSWER = b"HTTP/1.1 413 Content Too Large\r\nContent-Type: text/plain\r\nContent
 PIECES, PIECE = 24, bytes(8192)
 
 
-class Abrupt:
+class Abrupt(upstreams.Listener):
     """Answers each request as soon as its head, and perhaps some of its body, is there, and closes with the rest unread."""
 
     def __init__(self, tls=None, body=0):
@@ -29,20 +28,7 @@ class Abrupt:
         if tls:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(*tls)
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.run, daemon=True).start()
-
-    def run(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                self.serve(client)
-            except OSError:
-                client.close()
+        super().__init__()
 
     def serve(self, client):
         client.settimeout(5)
@@ -57,9 +43,6 @@ class Abrupt:
             seen += part
         client.sendall(ANSWER)
         client.close()
-
-    def stop(self):
-        self.listener.close()
 
 
 @pytest.fixture(scope="module")

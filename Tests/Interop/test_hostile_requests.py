@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+import upstreams
 from conftest import route
 from frames import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, Frames, frame, head
 from wire import Wire
@@ -21,40 +22,25 @@ HOST = re.compile(rb"[A-Za-z0-9.\-_~%!$&'()*+,;=\[\]:]+")
 HOP = {b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"upgrade", b"http2-settings", b"proxy-authorization"}
 
 
-class Recorder:
+class Recorder(upstreams.Listener):
     """A raw upstream: keeps every byte of every connection, answers each head by 200 and goes on reading."""
 
     def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.port = self.listener.getsockname()[1]
         self.seen, self.lock = [], threading.Lock()
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+        super().__init__()
 
     def serve(self, client):
         data = bytearray()
         with self.lock:
             self.seen.append(data)
         answered = 0
-        try:
-            while part := client.recv(65536):
-                data += part
-                # One answer for each head that this most simple reader finds.
-                while bytes(data).count(b"\r\n\r\n") > answered and b"HTTP/1.1" in data:
-                    answered += 1
-                    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
-                    break
-        except OSError:
-            pass
-        finally:
-            client.close()
+        while part := client.recv(65536):
+            data += part
+            # One answer for each head that this most simple reader finds.
+            while bytes(data).count(b"\r\n\r\n") > answered and b"HTTP/1.1" in data:
+                answered += 1
+                client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+                break
 
     def take(self):
         with self.lock:

@@ -1,36 +1,29 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """A client leaves while its upstream is being connected to: what comes of the connect is not the next request's."""
-import socket
 import ssl
 import threading
 
 import pytest
 
+import upstreams
 from conftest import route, url
 from frames import CANCEL, RST_STREAM, Frames, frame, number
 from test_upstream_metrics import becomes, value
 
 
-class Hesitant:
+class Hesitant(upstreams.Listener):
     """Accepts at once, and shakes hands, or hangs up, when it is told to; then answers every request with its name."""
 
     def __init__(self, name, tls):
         self.name, self.context = name, ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(*tls)
         self.accepted, self.go, self.settled, self.hangs_up = 0, threading.Event(), threading.Event(), False
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.run, daemon=True).start()
+        super().__init__()
 
-    def run(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            self.accepted += 1
-            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+    def take(self, client):
+        self.accepted += 1
+        super().take(client)
 
     def serve(self, client):
         self.go.wait(20)
@@ -41,14 +34,12 @@ class Hesitant:
                 while secured.recv(65536):
                     self.settled.set()
                     secured.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(self.name), self.name))
-        except OSError:
-            pass
         finally:
             self.settled.set()
 
     def stop(self):
         self.go.set()
-        self.listener.close()
+        super().stop()
 
 
 @pytest.mark.parametrize("outcome", ["connected", "failed"])

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import nodes
+import upstreams
 from conftest import route, url
 from tokens import Issuer, bearer, mint
 
@@ -23,30 +24,23 @@ def issuer(files):
     return Issuer(directory, "sessions", "session")
 
 
-class Ahead:
+class Ahead(upstreams.Listener):
     """A way to a real Redis whose clock reads `seconds` more: only the answers to TIME are changed."""
 
     TIME = re.compile(rb"\*2\r\n\$10\r\n(\d{10})\r\n(\$\d\r\n\d{1,6}\r\n)")
 
     def __init__(self, redis, seconds):
         self.redis, self.seconds = redis, seconds
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__()
 
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                server = socket.create_connection(("127.0.0.1", self.redis.port))
-            except OSError:
-                client.close()  # the Redis behind has gone: so has this way to it
-                continue
-            threading.Thread(target=self.pass_on, args=(client, server, lambda part: part), daemon=True).start()
-            threading.Thread(target=self.pass_on, args=(server, client, self.later), daemon=True).start()
+    def serve(self, client):
+        # Where the Redis behind has gone, so has this way to it.
+        server = socket.create_connection(("127.0.0.1", self.redis.port))
+        there = threading.Thread(target=self.pass_on, args=(client, server, lambda part: part), daemon=True)
+        there.start()
+        self.pass_on(server, client, self.later)
+        there.join()
+        server.close()
 
     def later(self, part):
         return self.TIME.sub(lambda m: b"*2\r\n$10\r\n%010d\r\n%s" % (int(m[1]) + self.seconds, m[2]), part)
@@ -66,7 +60,7 @@ class Ahead:
                     pass
 
     def remove(self):
-        self.listener.close()
+        self.stop()
         self.redis.remove()
 
 

@@ -106,17 +106,12 @@ http {
     return server
 
 
-class Scripted:
-    """A raw TCP server; `script(connection, number)` runs in a thread per connection.
+class Listener:
+    """A raw TCP server on a free port: `serve(client)` runs in a thread of its own for each connection."""
 
-    The connection has `request()`, which returns the next whole request head and body as bytes, and `send`.
-    """
-
-    def __init__(self, script, tls=None):
-        self.script, self.tls = script, tls
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.port = self.listener.getsockname()[1]
-        self.connections, self.requests = 0, []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -125,10 +120,43 @@ class Scripted:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(client, self.connections), daemon=True).start()
+            self.take(client)
 
-    def _serve(self, client, number):
+    def take(self, client):
+        threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        try:
+            self.serve(client)
+        except (OSError, EOFError):
+            pass
+        finally:
+            client.close()
+
+    def stop(self):
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.listener.close()
+
+
+class Scripted(Listener):
+    """A raw TCP server; `script(connection, number)` runs in a thread per connection.
+
+    The connection has `request()`, which returns the next whole request head and body as bytes, and `send`.
+    """
+
+    def __init__(self, script, tls=None):
+        self.script, self.tls = script, tls
+        self.connections, self.requests = 0, []
+        super().__init__()
+
+    def take(self, client):
+        self.connections += 1
+        threading.Thread(target=self.run, args=(client, self.connections), daemon=True).start()
+
+    def run(self, client, number):
         try:
             if self.tls:
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -143,13 +171,6 @@ class Scripted:
             except OSError:
                 pass
             client.close()
-
-    def stop(self):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self.listener.close()
 
 
 class ScriptedConnection:
