@@ -15,6 +15,8 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
+import upstreams
+
 
 class Stream:
     """One request; `headers` are its fields in order, `read()` gives its body piece by piece and None at its end."""
@@ -164,27 +166,20 @@ class Connection:
             pass
 
 
-class Server:
+class Server(upstreams.Listener):
     """`script(stream)` runs in a thread for each request."""
 
     def __init__(self, script, tls=None, alpn=("h2",), settings=None):
         self.script, self.tls, self.alpn, self.settings = script, tls, alpn, settings or {}
         self.connections, self.requests, self.errors = [], [], []
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__()
 
     @property
     def endpoint(self):
         return "%s://127.0.0.1:%d" % ("https" if self.tls else "http", self.port)
 
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.greet, args=(client,), daemon=True).start()
+    def _take(self, client):
+        threading.Thread(target=self.greet, args=(client,), daemon=True).start()
 
     def greet(self, client):
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -203,11 +198,7 @@ class Server:
         connection.run()
 
     def stop(self):
-        try:
-            self.listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self.listener.close()
+        super().stop()
         for connection in self.connections:
             connection.close()
 

@@ -4,13 +4,13 @@
 import base64
 import http.server
 import json
-import ssl
-import threading
 import time
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+import upstreams
 
 
 def b64(data):
@@ -42,11 +42,7 @@ class KeyServer:
         self.issuer, self.keys, self.fetches, self.behave = issuer, [Key("k1")], 0, None
         self.app = None  # whose sessions it makes
         self.cache_control = "max-age=3600"
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*certificate)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = upstreams.serve_https(self.handler(), certificate)
 
     @property
     def url(self):

@@ -21,9 +21,9 @@ class Hesitant(upstreams.Listener):
         self.accepted, self.go, self.settled, self.hangs_up = 0, threading.Event(), threading.Event(), False
         super().__init__()
 
-    def take(self, client):
+    def _take(self, client):
         self.accepted += 1
-        super().take(client)
+        super()._take(client)
 
     def serve(self, client):
         self.go.wait(20)

@@ -6,14 +6,13 @@ import http.server
 import json
 import pathlib
 import shutil
-import ssl
-import threading
 import time
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+import upstreams
 from conftest import route, url
 
 TRUST = pathlib.Path(__file__).resolve().parents[2] / "config/trust"
@@ -45,12 +44,8 @@ class ListServer:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*site)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.server = upstreams.serve_https(Handler, site)
         self.url = "https://localhost:%d/status" % self.server.server_port
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 
 import devices
 import gateway as binary
+import upstreams
 from conftest import route, url
 from rows import note, row
 from test_trust import account, eventually
@@ -451,8 +452,6 @@ class Google:
 
     def __init__(self, site):
         import http.server
-        import ssl
-        import threading
 
         self.asked, self.decode, outer = [], lambda token: (200, {}), self
 
@@ -476,12 +475,8 @@ class Google:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*site)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.server = upstreams.serve_https(Handler, site)
         self.url = "https://localhost:%d" % self.server.server_port
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
 def payload(nonce, **change):

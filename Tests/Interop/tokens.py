@@ -4,13 +4,13 @@
 import http.server
 import json
 import secrets
-import ssl
 import subprocess
-import threading
 import time
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+import upstreams
 
 SECRET = "a shared secret of thirty-two bytes or more"
 
@@ -129,11 +129,7 @@ class KeyServer:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*identity)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = upstreams.serve_https(Answer, identity)
 
     @property
     def url(self):

@@ -1,6 +1,7 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Real and scripted servers to stand behind the gateway."""
+import http.server
 import importlib.util
 import pathlib
 import shutil
@@ -106,6 +107,16 @@ http {
     return server
 
 
+def serve_https(handler, certificate):
+    """A server on a free port that answers by a handler of http.server, with a certificate and its key."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
 class Listener:
     """A raw TCP server on a free port: `serve(client)` runs in a thread of its own for each connection."""
 
@@ -120,9 +131,9 @@ class Listener:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            self.take(client)
+            self._take(client)
 
-    def take(self, client):
+    def _take(self, client):
         threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
@@ -152,7 +163,7 @@ class Scripted(Listener):
         self.connections, self.requests = 0, []
         super().__init__()
 
-    def take(self, client):
+    def _take(self, client):
         self.connections += 1
         threading.Thread(target=self.run, args=(client, self.connections), daemon=True).start()
 
