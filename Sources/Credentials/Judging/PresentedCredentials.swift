@@ -17,11 +17,8 @@ package struct PresentedCredentials: ~Escapable {
     private let head: Span<UInt8>
     private var originPlace = Place()
     private var apiKeyPlace = Place()
-    private var authorizationPlace = Place()
-    private var clientAuthorizationPlace = Place()
     private var appIDPlace = Place()
     private var organizationPlace = Place()
-    private var appNamePlace = Place()
 
     /// A request without any of the fields, whose values live in `head`.
     @_lifetime(copy head)
@@ -42,11 +39,10 @@ package struct PresentedCredentials: ~Escapable {
         switch field {
         case .origin: originPlace = place
         case .apiKey: apiKeyPlace = place
-        case .authorization: authorizationPlace = place
-        case .clientAuthorization: clientAuthorizationPlace = place
         case .appID: appIDPlace = place
         case .organization: organizationPlace = place
-        case .appName: appNamePlace = place
+        // Whether it came is all that is asked: the pipeline reads these out of the head itself.
+        case .authorization, .clientAuthorization, .appName: break
         }
     }
 
@@ -62,12 +58,6 @@ package struct PresentedCredentials: ~Escapable {
     package var apiKey: Span<UInt8> {
         @_lifetime(copy self) get { value(apiKeyPlace) }
     }
-    package var authorization: Span<UInt8> {
-        @_lifetime(copy self) get { value(authorizationPlace) }
-    }
-    package var clientAuthorization: Span<UInt8> {
-        @_lifetime(copy self) get { value(clientAuthorizationPlace) }
-    }
     /// `X-App-Id` (offlineid).
     package var appID: Span<UInt8> {
         @_lifetime(copy self) get { value(appIDPlace) }
@@ -75,10 +65,6 @@ package struct PresentedCredentials: ~Escapable {
     /// `orgid` (appengine).
     package var organization: Span<UInt8> {
         @_lifetime(copy self) get { value(organizationPlace) }
-    }
-    /// `appId` as a field (appengine).
-    package var appName: Span<UInt8> {
-        @_lifetime(copy self) get { value(appNamePlace) }
     }
 
     @_lifetime(copy self)
