@@ -68,6 +68,22 @@ def test_a_platform_admin_does_everything_and_the_history_names_it(stand):
     assert by == {"ci (%s)" % token["id"]}
 
 
+def test_changes_of_two_developers_are_told_apart_newest_first(stand):
+    """OFF-143: who, when, and in which order; the third is the one at the socket."""
+    app = stand.create_app("shared").id
+    ada, bob = (make_token(stand, "--name", name, "--role", "org-admin", "--org", "acme") for name in ("ada", "bob"))
+    assert call(stand, "PUT", "/apps/%s/development-mode" % app, ada["token"], {"enabled": True, "hours": 2})[0] == 200
+    assert call(stand, "PUT", "/apps/%s/android-degraded" % app, bob["token"], {"allow": False})[0] == 200
+    assert call(stand, "PUT", "/apps/%s/production" % app, ada["token"], {"enabled": True})[0] == 200
+    stand.cli("production", "off", "--app", app)
+    ours, theirs, socket_user = "ada (%s)" % ada["id"], "bob (%s)" % bob["id"], stand.cli("history", "--app", app, "--limit", "1")["events"][0]["by"]
+    rows = stand.cli("history", "--app", app, "--limit", "5")["events"]
+    assert [(row["event"], row["by"]) for row in rows if row["event"] != "development_mode_disabled"] == [
+        ("production_unmarked", socket_user), ("production_marked", ours), ("android_degraded_changed", theirs), ("development_mode_enabled", ours)]
+    assert [row["by"] for row in rows if row["event"] == "development_mode_disabled"] == [ours]
+    assert socket_user not in (ours, theirs) and [row["at"] for row in rows] == sorted((row["at"] for row in rows), reverse=True)
+
+
 def test_the_host_must_be_ours(stand):
     token = make_token(stand, "--name", "hosts", "--role", "platform-admin")["token"]
     for host in ("localhost:%d" % stand.tcp, "127.0.0.1:%d" % stand.tcp, "api.example.test:%d" % stand.tcp):

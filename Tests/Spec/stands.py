@@ -63,6 +63,10 @@ def routes():
         {"name": "sure", "match": {"path": "/sure/"}, "dialect": "vouch", "access": every | {"credentials": ["run_token"], "person": "none", "min_trust": "hardware"}, **api},
         {"name": "guest", "match": {"path": "/profile/guest/"}, "dialect": "appengine", "sign_in": {"guest": "/profile/guest/auth"}, "access": engine, **api},
         {"name": "any", "match": {"path": "/any/"}, "dialect": "appengine", "access": engine, **api},
+        {"name": "proved", "match": {"path": "/proved/"}, "dialect": "offlineid", "access": offline | {"min_trust": "hardware"}, **api},
+        {"name": "others", "match": {"path": "/others/"}, "dialect": "offlineid", "access": offline | {"organizations": ["globex"]}, **api},
+        {"name": "gone", "match": {"path": "/gone/"}, "dialect": "offlineid", "access": offline, **api, "upstream": "gone"},
+        {"name": "personal", "match": {"path": "/personal/"}, "dialect": "appengine", "access": engine | {"person": "required"}, **api},
         {"name": "attested", "match": {"path": "/attested/"}, "dialect": "appengine", "access": engine | {"credentials": ["app_token"]}, **api},
         {"name": "staff", "match": {"path": "/staff/"}, "dialect": "appengine", "access": engine | {"credentials": ["person", "app_token"], "person": "none"}, **api},
     ]
@@ -85,7 +89,7 @@ class Stands:
         return self.made[name]
 
     def start(self, configure=lambda _: None, **sections):
-        made = binary.Gateway(self.site, routes(), {"api": {"endpoints": ["http://127.0.0.1:%d" % self.upstream.port]}},
+        made = binary.Gateway(self.site, routes(), {"api": {"endpoints": ["http://127.0.0.1:%d" % self.upstream.port]}, "gone": {"endpoints": ["http://127.0.0.1:1"]}},
                               issuers=[self.people.settings, self.sessions.settings], **sections)
         for listener in made.configuration["listeners"]:
             listener["serves"] = ["offlineid", "vouch", "appengine", "appengine-admin"]

@@ -123,6 +123,9 @@ struct TenantsReader {
                     }
                     return print
                 }
+                if !NativeNames.isBundleID(package) {
+                    report(node.position, "\(place).package", "expected a package name")
+                }
                 if prints.isEmpty { report(node.position, "\(place).sha256", "expected at least one fingerprint") }
                 return AndroidIdentity(package: package, sha256: prints)
             }

@@ -60,6 +60,20 @@ import Testing
         #expect(found.allSatisfy { $0.line > 0 && $0.file == "t.yaml" })
     }
 
+    @Test(arguments: [("com.acme.one", true), ("com.acme one", false), ("com.acme;reboot", false), ("one", false)])
+    func `a package has the form that a command would take`(_ package: String, _ isTaken: Bool) {
+        let text = whole.replacing(
+            "check: monitor",
+            with: "android_degraded: refuse"
+        ).replacing(
+            "ios: [{ bundle_id: com.acme.one, team_id: ABCDE12345 }]",
+            with: "android: [{ package: '\(package)', sha256: ['\(String(repeating: "11", count: 32))'] }]"
+        )
+        let told = problems(text).map { "\($0)" }
+        #expect(told.isEmpty == isTaken)
+        #expect(told.allSatisfy { $0.contains("expected a package name") })
+    }
+
     @Test func `all faults are told at once, and none for nothing`() {
         let text = "version: 1\norganizations:\n  - id: A\n    app: []\n  - name: x\n"
         #expect(problems(text).count == 3)
