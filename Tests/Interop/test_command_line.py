@@ -204,3 +204,13 @@ def test_a_name_that_would_steer_a_terminal_or_fill_it_is_refused(one, tenant, n
         said = one.run(*words)
         note("%s %s" % (" ".join(words[:2]), ascii(name)[:12]), (1, True), (said.returncode, "100 bytes" in said.stderr))
     assert one.cli("keys", "create", "--app", tenant.id, "--name", "Bücher, 本")["name"] == "Bücher, 本"
+
+
+def test_a_trust_bundle_that_is_none_is_named_with_what_is_missing(tmp_path):
+    said = run("trust", "status", "--trust", str(tmp_path))
+    note("no bundle", (1, "sallyport: the trust bundle: bundle.json is not there, in %s" % tmp_path), (said.returncode, said.stderr.splitlines()[0]))
+    (tmp_path / "bundle.json").write_text("{")
+    said = run("trust", "status", "--trust", str(tmp_path))
+    note("no JSON", (1, True), (said.returncode, "bundle.json is no JSON" in said.stderr))
+    said = run("trust", "verify", str(tmp_path / "proof.json"))
+    note("no proof", (1, True), (said.returncode, "cannot read a proof: %s" % (tmp_path / "proof.json") in said.stderr))

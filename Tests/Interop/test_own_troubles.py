@@ -67,6 +67,28 @@ def test_why_redis_cannot_be_used_is_told_once(stand):
         redis.remove()
 
 
+def test_a_redis_that_is_full_is_told_as_that(stand):
+    """It still answers and still tells of changes: only what is written fails, the leases among it."""
+    redis = nodes.Redis()
+    try:
+        gateway = stand(start=False, workers=1)
+        gateway.configuration["state"]["redis"] = "redis://127.0.0.1:%d" % redis.port
+        gateway.write()
+        gateway.start()
+        gateway.create_organization()
+        app = gateway.create_app()
+        redis.run("CONFIG", "SET", "maxmemory", "1")
+        nodes.eventually(lambda: re.search("worker 0: the registry cannot be followed reason=.*OOM", gateway.output()))
+        assert gateway.get("/v1/x", app.fields).status == 200, "what is known serves for the rest of the lease"
+        refused = gateway.run("origins", "add", "https://a.example", "--app", app.id)
+        assert refused.returncode == 1 and "OOM" in refused.stderr, refused
+        redis.run("CONFIG", "SET", "maxmemory", "0")
+        assert gateway.run("origins", "add", "https://a.example", "--app", app.id).returncode == 0
+        assert gateway.output().count("OOM") == 1, gateway.output()
+    finally:
+        redis.remove()
+
+
 def connections(redis):
     return int(re.search(r"total_connections_received:(\d+)", redis.run("-a", "right-password", "INFO", "stats"))[1])
 

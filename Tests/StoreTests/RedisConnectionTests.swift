@@ -216,6 +216,13 @@ import Transport
         connection.close()
     }
 
+    @Test @Reactor func `a server that is full says how much it may hold`() async throws {
+        let server = try await RedisServer.launched(settings: "maxmemory 1")
+        let connection = try await server.connected()
+        #expect(try await RedisRequirements.problem(of: connection) == .full(most: 1))
+        connection.close()
+    }
+
     @Test(arguments: [
         ("7.0.15", true), ("6.2.0", true), ("10.1", true), ("6.0.9", false), ("5.0", false), ("x", false),
     ])

@@ -125,3 +125,15 @@ package struct TrustBundle: Sendable {
         }
     }
 }
+
+extension TrustBundle.ParseError: CustomStringConvertible {
+    /// What to look at, for logs and the command line.
+    package var description: String {
+        switch self {
+        case .notJSON(let error): "\(TrustBundle.manifestName) is no JSON: \(error)"
+        case .manifest(let member): "\(TrustBundle.manifestName) has no usable \"\(member)\""
+        case .missing(let file): "\(file) is not there"
+        case .unusable(let file): "\(file) is not what \(TrustBundle.manifestName) says of it"
+        }
+    }
+}

@@ -174,6 +174,12 @@ extension AdminProblem {
         )
     }
 
+    /// Where to look for what is not there, by the code of its refusal.
+    private static let lists = [
+        "key_not_found": "sallyport keys list", "token_not_found": "sallyport admin-tokens list",
+        "debug_token_not_found": "sallyport debug-tokens list",
+    ]
+
     /// What a failure of the registry means to its caller.
     init(_ error: RegistryError) {
         switch error {
@@ -202,7 +208,7 @@ extension AdminProblem {
         case .broken(let reason):
             self = .conflict("broken_record", "the record in the registry is broken: \(reason)")
         case .rejected(let code, let message):
-            self = .conflict(code, message)
+            self = .conflict(code, message, nextSteps: Self.lists[code].map { [$0] } ?? [])
         }
     }
 }

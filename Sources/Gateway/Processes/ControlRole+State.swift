@@ -34,7 +34,7 @@ extension ControlRole {
             reasons.append("no worker reaches Redis\(redisFailure)")
         } else if slots.workersJudging() == 0 {
             // One is enough: it accepts for those that cannot judge yet.
-            reasons.append("no worker has read the registry yet")
+            reasons.append(redisFullness ?? "no worker has read the registry")
         }
         // Only until it was there once: changes need it, requests do not.
         if !hasReachedRedis { reasons.append("control does not reach Redis yet\(redisFailure)") }
@@ -47,7 +47,7 @@ extension ControlRole {
     private var redisFailure: String { redis.isReady ? "" : redis.lastFailure.map { ": \($0)" } ?? "" }
 
     /// What somebody should look at.
-    var warnings: [String] { unable + registryWatch.warnings + ending }
+    var warnings: [String] { [redisFullness].compactMap(\.self) + unable + registryWatch.warnings + ending }
 
     /// That some children cannot start, though others serve.
     var unable: [String] {
@@ -81,10 +81,14 @@ extension ControlRole {
         registry.relax()
         Task { @Reactor in
             do throws(StoreError) {
-                redisProblem = try await RedisRequirements.problem(of: redis)?.description
+                let problem = try await RedisRequirements.problem(of: redis)
+                var isFull = false
+                if case .full = problem { isFull = true }
+                redisFullness = isFull ? problem?.description : nil
+                redisProblem = isFull ? nil : problem?.description
             } catch {
                 // The connection says so itself.
-                redisProblem = nil
+                (redisProblem, redisFullness) = (nil, nil)
             }
         }
     }

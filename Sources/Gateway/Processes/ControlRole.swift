@@ -33,6 +33,8 @@ final class ControlRole: GatewayControl {
     var watch: CertificateWatch
     var isDraining = false
     var redisProblem: String?
+    /// That Redis takes nothing more; what is remembered serves on for the rest of the leases.
+    var redisFullness: String?
     var hasReachedRedis = false
     private lazy var adminServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerAdmin($0) }
     /// The admin API on a TCP address; nil where it has none.

@@ -17,8 +17,16 @@ extension ChangeFeed {
         )
     }
 
+    /// A store that is full still tells of changes, so nothing else would say why the lease runs out.
+    func renewalRefused(_ error: StoreError) {
+        guard !isStopped, error.description != renewalProblem?.description else { return }
+        renewalProblem = error
+        onProblem?(error)
+    }
+
     func renewed(applied sent: Int, at time: MonotonicInstant, isExtended: Bool, sequence: Int, birth: String) {
         guard !isStopped else { return }
+        renewalProblem = nil
         guard connection.identity?.isStillOurs(birth) ?? true else {
             // What is remembered stays in use for the rest of the lease, as while Redis is away.
             needsResync = true

@@ -17,6 +17,8 @@ package final class ChangeFeed {
     /// Told why changes cannot be followed, whenever that is another reason than before.
     package var onProblem: (@Reactor (StoreError) -> Void)?
     private var problem: StoreError?
+    /// Why the store takes no renewal, for as long as it takes none.
+    var renewalProblem: StoreError?
     /// How often everything was dropped.
     package private(set) var resyncs = 0
     private let loop: EventLoop

@@ -39,8 +39,12 @@ final class LeaseRenewal: RedisReplyReceiver {
     }
 
     func replied(_ reply: RedisReplyTape, token: Int) {
-        guard let renewal = underWay.removeValue(forKey: token), reply.count == 5,
-            let isExtended = reply.integer(at: 1), let sequence = reply.integer(at: 2)
+        guard let renewal = underWay.removeValue(forKey: token) else { return }
+        if let error = reply.error {
+            feed?.renewalRefused(error)
+            return
+        }
+        guard reply.count == 5, let isExtended = reply.integer(at: 1), let sequence = reply.integer(at: 2)
         else { return }
         feed?.renewed(
             applied: renewal.applied,

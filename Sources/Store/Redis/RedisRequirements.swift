@@ -11,6 +11,8 @@ package enum RedisRequirements {
         case evicts(policy: String)
         case replica
         case cluster
+        /// It answers, and takes nothing more.
+        case full(most: Int)
 
         /// A sentence for `/readyz` and the log.
         package var description: String {
@@ -20,6 +22,8 @@ package enum RedisRequirements {
                 "Redis evicts keys (maxmemory-policy \(policy)); set maxmemory-policy noeviction"
             case .replica: "Redis is a replica; the gateway writes and needs the primary"
             case .cluster: "Redis runs in cluster mode, which is not supported"
+            case .full(let most):
+                "Redis is full (maxmemory \(most)): it takes no changes and no leases, so that after state.serve_stale nobody is judged; give it more memory"
             }
         }
     }
@@ -34,6 +38,11 @@ package enum RedisRequirements {
         if policy != "noeviction", facts["maxmemory"] != "0" { return .evicts(policy: policy) }
         if facts["cluster_enabled"] == "1" { return .cluster }
         if facts["role"] != "master" { return .replica }
+        if let most = facts["maxmemory"].flatMap({ Int($0) }), most > 0,
+            let used = facts["used_memory"].flatMap({ Int($0) }), used > most
+        {
+            return .full(most: most)
+        }
         return nil
     }
 

@@ -102,8 +102,8 @@ enum CommandExamples {
         "debug-tokens list --app acme/shop",
         "debug-tokens delete dt_4kq2x7m0c9wz --app acme/shop",
         "devices list --app acme/shop",
-        "devices block Zm9vYmFy --app acme/shop",
-        "devices unblock Zm9vYmFy --app acme/shop",
+        "devices block d34834759359d6ed0bc3194852942509d0cee1621539e7456f0d9908d2444110 --app acme/shop",
+        "devices unblock d34834759359d6ed0bc3194852942509d0cee1621539e7456f0d9908d2444110 --app acme/shop",
         "sign-ins --app acme/shop",
         "failures --app acme/shop",
     ]

@@ -100,7 +100,7 @@ enum TrustCommands {
             do {
                 proofs.append((file, try SmallFile.read(file)))
             } catch {
-                throw unusable("\(error)")
+                throw CommandFailure(exit: .refused, code: "proof_unreadable", message: "cannot read a proof: \(error)")
             }
         }
         let trial = TrustTrial(source)
@@ -164,7 +164,9 @@ enum TrustCommands {
         do {
             return try TrustDirectory(path: path(invocation)).bundle()
         } catch {
-            throw unusable("\(error)")
+            var failure = unusable("\(error)\(path(invocation).map { ", in \($0)" } ?? "")")
+            failure.nextSteps = ["give the directory of a bundle.json, such as config/trust"]
+            throw failure
         }
     }
 
