@@ -214,3 +214,9 @@ def test_a_trust_bundle_that_is_none_is_named_with_what_is_missing(tmp_path):
     note("no JSON", (1, True), (said.returncode, "bundle.json is no JSON" in said.stderr))
     said = run("trust", "verify", str(tmp_path / "proof.json"))
     note("no proof", (1, True), (said.returncode, "cannot read a proof: %s" % (tmp_path / "proof.json") in said.stderr))
+
+
+def test_a_file_that_is_no_configuration_is_not_shown(tmp_path):
+    (tmp_path / "pepper").write_text("swordfish\n")
+    said = run("check", "--config", str(tmp_path / "pepper"))
+    note("no configuration", (1, True, False), (said.returncode, "expected a section, found \"plain text\"" in said.stderr, "swordfish" in said.stderr + said.stdout))

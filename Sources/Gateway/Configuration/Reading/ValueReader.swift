@@ -41,6 +41,8 @@ struct ValueReader {
     private var found: String {
         switch node.content {
         case .scalar where node.isNull: "nothing"
+        // The whole file is no configuration: it may be a file of one secret, named by mistake.
+        case .scalar where path.isEmpty: "plain text"
         case .scalar(let text, _): text.count > 80 ? text.prefix(80) + "…" : text
         case .sequence: "a list"
         case .mapping: "a section"
