@@ -25,6 +25,17 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="SALLYPORT_TEST_LONG=1 runs it"))
 
 
+def pytest_sessionfinish(session):
+    """One of several processes hands on what it saw."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["rows"] = rows.SEEN
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    rows.SEEN.extend(map(tuple, getattr(node, "workeroutput", {}).get("rows", [])))
+
+
 def pytest_terminal_summary(terminalreporter):
     """The requirement rows that were seen on the wire, as one table."""
     if rows.SEEN and os.environ.get("SALLYPORT_ROWS"):

@@ -1,9 +1,11 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """Real and scripted servers to stand behind the gateway."""
+import contextlib
 import http.server
 import importlib.util
 import pathlib
+import random
 import shutil
 import socket
 import ssl
@@ -25,9 +27,12 @@ backend = load_backend()
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port for a server that is yet to start: below those that the system gives to connections, one of which might take it meanwhile."""
+    while True:
+        port = random.randrange(10000, 32768)
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return port
 
 
 def wait_for_port(port, process=None, seconds=15):
