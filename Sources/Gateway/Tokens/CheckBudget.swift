@@ -9,8 +9,9 @@ import Transport
 struct CheckBudget {
     /// One part of time in so many.
     static let share: UInt64 = 5
-    /// What is saved up at most: the longest that checks may hold a turn up.
-    static let burst: Int64 = 2_000_000
+    /// What is saved up at most, and so about the longest that checks hold a turn up: one and a half milliseconds' credit, so that
+    /// nothing is lost between two turns.
+    static let burst: Int64 = 300_000
 
     private var credit = CheckBudget.burst
     private var updated = MonotonicInstant(nanoseconds: 0)

@@ -39,15 +39,12 @@ extension TokenJudge {
         let bytes = token.indices.map { token[$0] }
         switch queue.enter(bytes, as: use, from: client.network, waiter()) {
         case .queued:
-            if !turn.isArmed { turn.arm(after: Self.turnLength) }
+            if loop.backlog == nil { loop.backlog = { self.checkQueued() } }
             return .queued
         case .shareSpent: return .shareSpent
         case .full: return .full
         }
     }
-
-    /// One tick of the timers: what waits is looked at a hundred times a second.
-    private static let turnLength = Duration.milliseconds(10)
 
     /// What is known of a token that was seen before, which may be anything.
     func seen(_ token: Span<UInt8>, as use: TokenUse, now: Int64) -> TokenKnowledge? {
@@ -75,7 +72,7 @@ extension TokenJudge {
             let tell: TokenQueue.Waiter = { knowledge in for waiter in waiters { waiter(knowledge) } }
             if !parks(token.span, as: flight.use, knowledge, { tell }) { tell(knowledge) }
         }
-        if !queue.isEmpty { turn.arm(after: Self.turnLength) }
+        if queue.isEmpty { loop.backlog = nil }
     }
 
     private func check(_ token: Span<UInt8>, as use: TokenUse, now: Int64) -> TokenKnowledge {

@@ -29,7 +29,6 @@ package final class TokenJudge {
     /// Tokens whose check waits for its turn.
     var queue = TokenQueue()
     var budget = CheckBudget()
-    private(set) lazy var turn = LoopTimer(loop: loop) { [unowned self] in checkQueued() }
 
     /// Where keys that are missing are asked for.
     private(set) var follower: KeyFollower?
