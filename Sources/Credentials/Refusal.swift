@@ -88,6 +88,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
     case upstreamUnreachable = "upstream_unreachable"
     case upstreamTimeout = "upstream_timeout"
     case upstreamInvalid = "upstream_invalid"
+    case loopDetected = "loop_detected"
 
     /// The HTTP status (dialects.md E.1).
     package var status: Int {
@@ -110,6 +111,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
         case .upstreamUnreachable, .upstreamInvalid: 502
         case .stateUnavailable: 503
         case .upstreamTimeout: 504
+        case .loopDetected: 508
         }
     }
 }

@@ -79,10 +79,11 @@ package struct LogSink: ~Copyable {
         case .none:
             return (-1, .closed)
         case .file(let path):
-            let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY
+            // A pipe that nobody reads is refused: without O_NONBLOCK the worker would wait for a reader, at each line.
+            let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
             let descriptor = unsafe Glibc.open(path, flags, 0o640)
             guard descriptor >= 0 else { throw TelemetryError(doing: "open the access log \(path)", errno: errno) }
-            return (descriptor, .file)
+            return (descriptor, kind(of: descriptor))
         case .standardOutput:
             // Opened anew so that O_NONBLOCK is ours alone: standard output is shared with whoever started us.
             let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY

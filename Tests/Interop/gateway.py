@@ -44,11 +44,6 @@ class CommandFailed(AssertionError):
         self.result = result
 
 
-def too_early(answer):
-    """Whether an administrator is told to try again, because the first keys are made a moment after the start."""
-    return "there is no signing key yet; try again" in answer
-
-
 class Gateway:
     """One gateway with its own folder under /tmp (short, since Unix socket paths are)."""
 
@@ -216,11 +211,7 @@ class Gateway:
 
     def cli(self, *arguments):
         """Runs a command with --json; its value, or CommandFailed."""
-        for _ in range(50):
-            result = self.run(*arguments, "--json")
-            if not too_early(result.stdout + result.stderr):
-                break
-            time.sleep(0.1)
+        result = self.run(*arguments, "--json")
         if result.returncode != 0:
             raise CommandFailed([str(a) for a in arguments], result)
         return json.loads(result.stdout) if result.stdout.strip() else None
@@ -251,11 +242,7 @@ class Gateway:
 
     def admin(self, method, target, body=None):
         """One request on the admin socket: what a command does, without starting one."""
-        for _ in range(50):
-            status, value = self.ask_admin(method, target, body)
-            if not too_early(str(value)):
-                break
-            time.sleep(0.1)
+        status, value = self.ask_admin(method, target, body)
         assert status < 300, "%s %s: %d %s" % (method, target, status, value)
         return value
 

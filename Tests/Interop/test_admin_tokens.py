@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 import ssl
+import time
 
 import pytest
 
@@ -178,3 +179,33 @@ def test_a_revoked_token_and_one_that_ran_out_are_refused(stand):
     assert stand.run("admin-tokens", "create", "--name", "x", "--role", "viewer", "--days", "367").returncode == 2
     events = [row["event"] for row in stand.cli("history")["events"]]
     assert "admin_token_created" in events and "admin_token_revoked" in events
+
+
+def test_idle_connections_of_one_address_shut_nobody_out(stand):
+    """Neither those that never shake hands, nor those that never ask; and each has three seconds only."""
+    token = make_token(stand, "--name", "flood", "--role", "platform-admin")["token"]
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    idle = []
+    try:
+        for number in range(40):
+            peer = socket.create_connection(("127.0.0.1", stand.tcp), 5, source_address=("127.9.9.9", 0))
+            try:
+                idle.append(context.wrap_socket(peer, server_hostname="localhost") if number % 2 else peer)
+            except OSError:
+                peer.close()
+        began = time.monotonic()
+        assert call(stand, "GET", "/apps", token)[0] == 200
+        assert time.monotonic() - began < 2
+        # The socket beside it is nobody's to fill.
+        assert stand.cli("orgs", "list")["organizations"]
+        idle[0].settimeout(5)
+        try:
+            while idle[0].recv(4096):
+                pass
+        except ConnectionError:
+            pass
+        assert 1.5 < time.monotonic() - began < 4.5
+    finally:
+        for peer in idle:
+            peer.close()

@@ -9,7 +9,7 @@ from conftest import route, url
 
 def test_no_secret_is_in_a_log_a_metric_or_the_store(make, backend):
     gateway = make([route("api", "/v1/"), route("limited", "/limited/", limits=[{"name": "key", "per": ["key"], "limit": 2, "window": "60s"}])],
-                   {"api": {"endpoints": [url(backend)]}}, workers=2, log={"access": None, "level": "debug"}, start=False)
+                   {"api": {"endpoints": [url(backend)]}}, workers=2, log={"access": None, "level": "info"}, start=False)
     gateway.configuration["log"]["access"] = str(gateway.access_log)
     gateway.write()
     gateway.start()

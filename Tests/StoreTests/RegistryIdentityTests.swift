@@ -46,6 +46,16 @@ import Transport
         try await stand.end()
     }
 
+    @Test @Reactor func `a registry whose name is gone is told from one that is empty`() async throws {
+        let stand = try await Self.stand()
+        _ = try await stand.registry.connection.call(["DEL", "{registry}:birth"])
+        stand.worker.connection.reset()
+        #expect(await eventually { stand.identity.loss == .unnamed && !stand.worker.connection.isReady })
+        _ = try await stand.registry.connection.call(["SET", "{registry}:birth", "first"])
+        #expect(await eventually { stand.identity.loss == nil && stand.worker.connection.isReady })
+        try await stand.end()
+    }
+
     @Test @Reactor func `a foreign registry is met in the same way, also by a connection made anew`() async throws {
         let stand = try await Self.stand(leaseLength: .seconds(3))
         try await stand.empty()

@@ -39,6 +39,8 @@ extension NextSteps {
             ["Try again; if it lasts, see that the upstream runs: Proxy-Status says what failed."]
         case .upstreamTimeout: ["Try again; if it lasts, see why the upstream is slow, or raise timeouts of the route."]
         case .upstreamInvalid: ["Mend what the upstream answers: Proxy-Status says what is wrong with it."]
+        case .loopDetected:
+            ["Correct the upstream's endpoints, or what they forward to: the way must not lead back to this gateway."]
         }
     }
 

@@ -20,8 +20,7 @@ final class AdminNetwork {
 
     /// Less than on the socket: anybody may connect.
     private static var limits: SmallHTTPServer.Limits {
-        var limits = SmallHTTPServer.Limits()
-        limits.connections = 32
+        var limits = SmallHTTPServer.Limits.network(connections: 32, perNetwork: 8)
         limits.bodyBytes = 1 << 20
         return limits
     }
@@ -62,6 +61,8 @@ final class AdminNetwork {
             return AdminProblem(status: 421, code: "misdirected", message: "this is no host of the admin listener")
                 .answer.small
         }
+        // Tokens are in Redis, which is on its way just after the start.
+        await routes.keyring.becomeUsable()
         do throws(AdminProblem) {
             let actor = try await routes.actor(presenting: request.authorization)
             var read = try AdminRequest.read(request).get()

@@ -145,6 +145,8 @@ package struct AdminProblem: Error, Sendable, Equatable {
     package var message: String
     package var details: [String] = []
     package var nextSteps: [String] = []
+    /// The store did not say whether it did what it was asked.
+    var isUndecided = false
 
     package static func badRequest(_ message: String, nextSteps: [String] = []) -> AdminProblem {
         AdminProblem(status: 400, code: "bad_request", message: message, nextSteps: nextSteps)

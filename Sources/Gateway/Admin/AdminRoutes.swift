@@ -33,6 +33,9 @@ package final class AdminRoutes {
             self.path = path.split(separator: "/").map(String.init)
             self.answer = answer
         }
+
+        /// Whether it asks the gateway itself and nothing in Redis.
+        var isAboutProcesses: Bool { path == ["status"] || path == ["reload"] }
     }
 
     let registry: RegistryStore
@@ -79,6 +82,8 @@ package final class AdminRoutes {
             let message = "this resource takes \(methods)"
             return AdminProblem(status: 405, code: "method_not_allowed", message: message).answer
         }
+        // Whoever asks right after the start asks for what is not there yet, and would be told to come again.
+        if !route.isAboutProcesses { await keyring.becomeUsable() }
         do throws(AdminProblem) {
             let wait = try request.wait ?? ConfirmationWait.time
             return try await ConfirmationWait.$time.withValue(wait) { () async -> Result<AdminAnswer, AdminProblem> in
@@ -89,7 +94,7 @@ package final class AdminRoutes {
                 }
             }.get()
         } catch {
-            return error.answer
+            return (request.mayChange ? error.warning : error).answer
         }
     }
 
@@ -164,7 +169,23 @@ package final class AdminRoutes {
     }
 }
 
+extension AdminRequest {
+    /// Whether it can change anything: what only reads is tried again without a thought.
+    fileprivate var mayChange: Bool {
+        method != "GET" && path != ["tokens", "inspect"] && body["dry_run"]?.bool != true
+    }
+}
+
 extension AdminProblem {
+    /// The problem of a request that may have changed something before the store fell silent.
+    fileprivate var warning: AdminProblem {
+        guard isUndecided else { return self }
+        var problem = self
+        problem.message += "; the change may have been made"
+        problem.nextSteps = ["look again: sallyport history, sallyport status"]
+        return problem
+    }
+
     static func noApp(_ name: String) -> AdminProblem {
         AdminProblem(
             status: 404,
@@ -187,10 +208,10 @@ extension AdminProblem {
             self.init(
                 status: 503,
                 code: "state_unavailable",
-                message: fault == .deadline
-                    ? "Redis did not answer in time; the change may have been made" : "Redis: \(fault.description)",
-                nextSteps: ["look again: sallyport history, sallyport status"]
+                message: fault == .deadline ? "Redis did not answer in time" : "Redis: \(fault.description)",
+                nextSteps: ["look again: sallyport status"]
             )
+            isUndecided = fault == .deadline
         case .organizationNotFound:
             self = .notFound("there is no such organization", nextSteps: ["sallyport orgs list"])
         case .appNotFound:

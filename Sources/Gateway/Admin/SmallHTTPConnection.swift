@@ -3,6 +3,7 @@
 
 import Buffers
 import HTTP
+import Limits
 import Transport
 
 /// One connection of a `SmallHTTPServer`: reads a request whole, has it answered, then reads the next.
@@ -19,22 +20,25 @@ final class SmallHTTPConnection: StreamOwner {
     private unowned let server: SmallHTTPServer
     private let stream: ByteStream
     private let by: String
+    /// What it counts for; nil where that is not bounded.
+    let network: ClientNetwork?
     private let deadline: LoopTimer
     private var parser = RequestParser()
     private var head = RequestHead()
     private var body: [UInt8] = []
     private var state = State.head
 
-    init(server: SmallHTTPServer, stream: ByteStream, by: String, loop: EventLoop) {
+    init(server: SmallHTTPServer, stream: ByteStream, by: String, network: ClientNetwork?, loop: EventLoop) {
         self.server = server
         self.stream = stream
         self.by = by
+        self.network = network
         self.deadline = LoopTimer(loop: loop)
-        deadline.onFire = { [unowned self] in end() }
+        deadline.onFire = { [unowned self] in timePassed() }
     }
 
     func start() {
-        deadline.arm(after: server.limits.requestDeadline)
+        deadline.arm(after: server.limits.headDeadline)
         stream.start(owner: self)
     }
 
@@ -78,6 +82,7 @@ final class SmallHTTPConnection: StreamOwner {
             return false
         }
         body = []
+        deadline.arm(after: server.limits.bodyDeadline)
         switch head.framing {
         case .none: state = .body(0)
         case .length(let length) where length <= UInt64(server.limits.bodyBytes): state = .body(Int(length))
@@ -138,7 +143,7 @@ final class SmallHTTPConnection: StreamOwner {
         stream.outboundAppended()
         guard keepsAlive, !stream.peerHasEnded else { return end() }
         state = .head
-        deadline.arm(after: server.limits.requestDeadline)
+        deadline.arm(after: server.limits.headDeadline)
         while advance() {}
     }
 
@@ -146,6 +151,14 @@ final class SmallHTTPConnection: StreamOwner {
         state = .answering
         let answer = SmallAnswer(status: status, contentType: "text/plain", body: Array("\(words)\n".utf8))
         send(answer, keepsAlive: false, withoutBody: false)
+    }
+
+    /// Whoever owes us something has no claim to an ordered end, which a handshake would even hold up.
+    private func timePassed() {
+        guard stream.outbound.isEmpty else { return end() }
+        state = .closing
+        stream.close()
+        server.connectionEnded(self)
     }
 
     private func end() {

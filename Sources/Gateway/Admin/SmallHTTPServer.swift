@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Limits
 package import Transport
 
 /// One whole request to a listener of control.
@@ -47,11 +48,24 @@ package final class SmallHTTPServer: ConnectionTaker {
     package struct Limits: Sendable {
         /// Connections at once; more are closed at once.
         package var connections = 64
+        /// Connections at once from one network; nil: as many as there may be at all, for a Unix socket.
+        package var connectionsPerNetwork: Int?
         package var bodyBytes = 16 << 20
-        /// From the first byte's chance to the end of the body, and the longest wait for the next request.
-        package var requestDeadline = Duration.seconds(15)
+        /// For the handshake and the head of a request, from the connect or from the last answer.
+        package var headDeadline = Duration.seconds(15)
+        /// For the body behind it.
+        package var bodyDeadline = Duration.seconds(15)
 
         package init() {}
+
+        /// Where anybody may connect: idle connections of one network leave room for others, and not for long.
+        package static func network(connections: Int, perNetwork: Int) -> Limits {
+            var limits = Limits()
+            limits.connections = connections
+            limits.connectionsPerNetwork = perNetwork
+            limits.headDeadline = .seconds(3)
+            return limits
+        }
     }
 
     let limits: Limits
@@ -61,6 +75,8 @@ package final class SmallHTTPServer: ConnectionTaker {
     private let loop: EventLoop
     private var socket: ListeningSocket?
     private var connections: [ObjectIdentifier: SmallHTTPConnection] = [:]
+    /// How many there are from each network, where that is bounded.
+    private var networks: [ClientNetwork: Int] = [:]
 
     package init(
         loop: EventLoop,
@@ -83,16 +99,25 @@ package final class SmallHTTPServer: ConnectionTaker {
 
     package func connectionAccepted(_ connection: AcceptedConnection, on socket: ListeningSocket) {
         guard connections.count < limits.connections else { return connection.close() }
+        var network: ClientNetwork?
+        if let most = limits.connectionsPerNetwork, let peer = connection.peer.ipAddress?.network {
+            guard networks[peer, default: 0] < most else { return connection.close() }
+            networks[peer, default: 0] += 1
+            network = peer
+        }
         let by = PeerUser.name(of: connection.descriptor)
         let stream =
             tls.map { ByteStream(loop: loop, accepted: connection, tls: $0) }
             ?? ByteStream(loop: loop, accepted: connection)
-        let made = SmallHTTPConnection(server: self, stream: stream, by: by, loop: loop)
+        let made = SmallHTTPConnection(server: self, stream: stream, by: by, network: network, loop: loop)
         connections[ObjectIdentifier(made)] = made
         made.start()
     }
 
     func connectionEnded(_ connection: SmallHTTPConnection) {
-        connections[ObjectIdentifier(connection)] = nil
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil, let network = connection.network,
+            let count = networks[network]
+        else { return }
+        networks[network] = count > 1 ? count - 1 : nil
     }
 }

@@ -37,7 +37,9 @@ extension AdminRoutes {
         guard
             let signer = keyring.own?.signer(issuer: settings.issuer, algorithm: settings.algorithm.token, now: moment)
                 ?? keyring.own?.signer(issuer: settings.issuer, now: moment)
-        else { throw .conflict("keys_unusable", keyring.problem ?? "there is no signing key yet; try again") }
+        else {
+            throw .conflict("keys_unusable", keyring.problem ?? "there is no signing key yet: Redis was not reached")
+        }
         let token = wish.token(
             id: NewNames.tokenID(),
             app: record,

@@ -80,7 +80,7 @@ package enum LogTarget: Sendable, Equatable {
 
 /// The least severe line that is written.
 package enum LogLevel: String, Sendable, CaseIterable {
-    case debug, info, warning, error
+    case info, warning, error
 }
 
 /// Whom to believe about the client's address.

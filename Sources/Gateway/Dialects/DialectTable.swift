@@ -78,6 +78,7 @@ package enum DialectTable {
         case .upstreamTimeout: refusal.proxyError ?? "http_response_timeout"
         case .upstreamInvalid: refusal.proxyError ?? "http_protocol_error"
         case .stateUnavailable: refusal.proxyError ?? "proxy_internal_error"
+        case .loopDetected: "proxy_loop_detected"
         case .appCredentialsRequired, .appTokenInvalid, .invalidRunToken, .invalidApp, .appRevoked,
             .missingOrganization, .organizationNotAllowed, .originNotAllowed, .clientNotAllowed,
             .trustTooLow, .personTokenRequired, .personTokenInvalid, .ambiguousCredentials, .rateLimited,

@@ -31,6 +31,7 @@ enum GRPCAnswer {
             .degradedSignInsLimited:
             8
         case .routeNotFound, .methodNotAllowed: 12
+        case .loopDetected: 13
         case .stateUnavailable, .upstreamUnreachable, .upstreamInvalid: 14
         case .appCredentialsRequired, .appTokenInvalid, .invalidRunToken, .invalidApp, .appRevoked,
             .personTokenRequired, .personTokenInvalid:

@@ -65,6 +65,7 @@ struct RefusalWords: Equatable {
         case .upstreamUnreachable: "The service behind the gateway cannot be reached."
         case .upstreamTimeout: "The service behind the gateway did not answer in time."
         case .upstreamInvalid: "The service behind the gateway gave an invalid answer."
+        case .loopDetected: "The request has come through this gateway before: it goes in a circle."
         }
     }
 

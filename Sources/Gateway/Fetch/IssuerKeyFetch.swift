@@ -19,6 +19,7 @@ final class IssuerKeyFetch {
     private let resolver: Resolver
     private let now: () -> Int64
     private(set) var sources: [IssuerKeys] = []
+    private var allowance = FetchAllowance()
     private lazy var timer = LoopTimer(loop: loop) { [unowned self] in tick() }
 
     private static let interval = Duration.milliseconds(250)
@@ -92,6 +93,7 @@ final class IssuerKeyFetch {
             } else if source.schedule.isWanted(at: loop.now) {
                 // Who asked holds an older set than we have: the new one is on its way, and may have the key.
                 guard source.lacking == SharedKeySet.digest(of: source.set) else { return source.schedule.answered() }
+                guard allowance.take(at: loop.now) else { return }
                 source.schedule.wantedFetchBegan(at: loop.now)
                 // Another node fetches for all.
                 guard try await registry.mayRefetch(source.name, pause: KeySetSchedule.pause) else { return }

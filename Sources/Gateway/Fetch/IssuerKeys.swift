@@ -78,8 +78,10 @@ final class IssuerKeys {
         if let known, present == nil || present == knownAuthorities { return known }
         var trust = TLSClientSettings.Trust.system
         if let path = settings.keyAuthorities {
-            guard case .success(let pem) = Files.read(path) else { throw .connection("\(path) cannot be read") }
-            trust = .authorities(pem: pem)
+            switch Files.read(path) {
+            case .success(let pem): trust = .authorities(pem: pem)
+            case .failure(let fault): throw .connection("cannot read \(path): \(fault.message)")
+            }
         }
         do {
             let made = WebClient(

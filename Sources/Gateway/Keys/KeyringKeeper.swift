@@ -31,7 +31,9 @@ final class KeyringKeeper {
     private(set) var own: SigningKeyRing?
     private let peppers: PepperRing
     let algorithm: () -> TokenAlgorithm
-    private let loop: EventLoop
+    let loop: EventLoop
+    /// Until then a Redis that was not reached is not away but starting too.
+    let youngUntil: MonotonicInstant
     let log: Log
     /// The key that everything apps keep is known to be sealed with; nil: not looked yet.
     private var appsSealedWith: String?
@@ -39,6 +41,7 @@ final class KeyringKeeper {
 
     private static let interval = Duration.seconds(2)
     private static let firstInterval = Duration.milliseconds(50)
+    private static let youth = Duration.seconds(5)
     /// Who the history says did what nobody asked for.
     static let actor = "gateway"
 
@@ -61,6 +64,7 @@ final class KeyringKeeper {
         self.node = node
         self.algorithm = algorithm
         self.loop = loop
+        youngUntil = loop.now.advanced(by: Self.youth)
         self.log = log
         self.now = now
     }

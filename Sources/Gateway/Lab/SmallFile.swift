@@ -32,9 +32,18 @@ package enum SmallFile {
     /// No file that a command reads is larger: 64 MiB.
     private static let limit = 64 << 20
 
-    /// The bytes of the file at `path`.
+    /// The bytes of the file at `path`, which a person named: a pipe is read to its end.
     package static func read(_ path: String) throws(FileFailure) -> [UInt8] {
-        switch Files.read(path, limit: limit) {
+        try whole(path, Files.readForPerson(path, limit: limit))
+    }
+
+    /// The bytes of the file at `path`, which is read again and again while the gateway runs: it must be a regular one.
+    package static func readRegular(_ path: String) throws(FileFailure) -> [UInt8] {
+        try whole(path, Files.read(path, limit: limit))
+    }
+
+    private static func whole(_ path: String, _ result: Result<[UInt8], FileFault>) throws(FileFailure) -> [UInt8] {
+        switch result {
         case .success(let bytes): return bytes
         case .failure(let fault): throw FileFailure(path: path, reason: fault.message)
         }

@@ -26,7 +26,7 @@ package struct TrustDirectory: Sendable {
         guard let path else { return BuiltInTrust.text(ofFile: name).map { Array($0.utf8) } }
         guard !name.hasPrefix("/"), !name.split(separator: "/").contains("..") else { return nil }
         do {
-            return try SmallFile.read("\(path)/\(name)")
+            return try SmallFile.readRegular("\(path)/\(name)")
         } catch {
             return nil
         }

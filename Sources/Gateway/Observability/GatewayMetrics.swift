@@ -156,7 +156,7 @@ package enum GatewayMetrics {
     )
     package static let registryLost = Metric.gauge(
         "sallyport_registry_lost",
-        "1 while Redis is empty or holds another registry than the one this node belongs to."
+        "1 while Redis is empty or holds another registry, or one without a name, than the one this node belongs to."
     )
     package static let registryChangesLost = Metric.counter(
         "sallyport_registry_changes_lost_total",

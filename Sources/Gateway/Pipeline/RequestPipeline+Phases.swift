@@ -42,6 +42,10 @@ extension RequestPipeline {
         exchange.facts.route = route
         exchange.facts.timeouts = route.settings.timeouts
         exchange.facts.deadline = route.deadline(from: worker.loop.now)
+        // A question about a request is answered here, so it cannot go round.
+        if exchange.facts.check == nil, exchange.request.hasPassed(worker.environment.pseudonym) {
+            return refuse(exchange, Refusal(.loopDetected))
+        }
         return checkForm(exchange, route)
     }
 

@@ -19,7 +19,7 @@ struct AcceptedConfiguration: Sendable {
             // No fsync: every start writes it anew.
             try Files.replace(paths.configuration, with: text, owner: owner, isDurable: false)
         } catch {
-            throw ProcessFault(doing: "keep the configuration in \(paths.configuration)", errno: error.errno)
+            throw ProcessFault(doing: "keep the configuration in \(paths.configuration)", error)
         }
     }
 
@@ -28,7 +28,7 @@ struct AcceptedConfiguration: Sendable {
         let text: [UInt8]
         switch Files.read(paths.configuration, limit: YAMLDocument.maximumBytes) {
         case .success(let bytes): text = bytes
-        case .failure(let fault): throw ProcessFault(doing: "read \(paths.configuration)", errno: fault.errno)
+        case .failure(let fault): throw ProcessFault(doing: "read \(paths.configuration)", fault)
         }
         do {
             return try Configuration(parsing: text, path: path, environment: environment, check: check)

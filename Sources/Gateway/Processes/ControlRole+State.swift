@@ -37,7 +37,11 @@ extension ControlRole {
             reasons.append(redisFullness ?? "no worker has read the registry")
         }
         // Only until it was there once: changes need it, requests do not.
-        if !hasReachedRedis { reasons.append("control does not reach Redis yet\(redisFailure)") }
+        if !hasReachedRedis {
+            reasons.append("control does not reach Redis yet\(redisFailure)")
+        } else if !keyring.isSettled {
+            reasons.append("control has not read the signing keys yet")
+        }
         if let problem = keyring.problem { reasons.append(problem) }
         if let redisProblem { reasons.append(redisProblem) }
         return reasons

@@ -39,7 +39,11 @@ final class ControlRole: GatewayControl {
     private lazy var adminServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerAdmin($0) }
     /// The admin API on a TCP address; nil where it has none.
     var network: AdminNetwork?
-    private lazy var metricsServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerMetrics($0) }
+    private lazy var metricsServer = SmallHTTPServer(
+        loop: loop,
+        // A probe that is kept out would take the node out of service.
+        limits: .network(connections: 64, perNetwork: 16)
+    ) { [unowned self] in await answerMetrics($0) }
     lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
     lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
     lazy var expiry = ExpiryWatch(loop: loop, log: log) { [unowned self] in ending }

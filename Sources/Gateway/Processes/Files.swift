@@ -20,11 +20,32 @@ package enum Files {
         return unsafe "\(String(cString: directory))/\(path)"
     }
 
-    /// A whole file of at most `limit` bytes, or the error number.
+    /// A whole regular file of at most `limit` bytes, or why not; never waits for whoever writes into a pipe.
     package static func read(_ path: String, limit: Int = 16 << 20) -> Result<[UInt8], FileFault> {
+        // Without O_NONBLOCK the very opening of a pipe waits.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        // A socket cannot be opened at all.
+        guard descriptor >= 0 else { return .failure(errno == ENXIO ? .special("a socket") : FileFault(errno: errno)) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return .failure(FileFault(errno: errno)) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return read(descriptor, limit: limit)
+        case S_IFDIR: return .failure(FileFault(errno: EISDIR))
+        case S_IFIFO: return .failure(.special("a pipe"))
+        default: return .failure(.special("a device"))
+        }
+    }
+
+    /// What a command is given to read, which may be a pipe or a terminal: a person is there to end it.
+    package static func readForPerson(_ path: String, limit: Int = 16 << 20) -> Result<[UInt8], FileFault> {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return .failure(FileFault(errno: errno)) }
         defer { close(descriptor) }
+        return read(descriptor, limit: limit)
+    }
+
+    private static func read(_ descriptor: CInt, limit: Int) -> Result<[UInt8], FileFault> {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -65,9 +86,22 @@ package enum Files {
 /// Why a file could not be read.
 package struct FileFault: Error, Equatable {
     package let errno: CInt
+    /// What is there in the place of a regular file; nil: that is not why.
+    private var found: String?
 
-    /// The system's words.
-    package var message: String { systemMessage(errno) }
+    package init(errno: CInt) {
+        self.errno = errno
+    }
+
+    /// Something that is no regular file: reading it could wait for ever.
+    static func special(_ found: String) -> FileFault {
+        var fault = FileFault(errno: EINVAL)
+        fault.found = found
+        return fault
+    }
+
+    /// The system's words, or ours.
+    package var message: String { found.map { "it is \($0), not a regular file" } ?? systemMessage(errno) }
 }
 
 /// What changes when a file is written or replaced.

@@ -28,7 +28,7 @@ package enum KeyFiles {
     static func node(_ paths: StatePaths) throws(ProcessFault) -> String {
         switch Files.read(paths.node, limit: 64) {
         case .success(let bytes): return String(decoding: bytes.filter(\.isLowerHex), as: UTF8.self)
-        case .failure(let fault): throw ProcessFault(doing: "read \(paths.node)", errno: fault.errno)
+        case .failure(let fault): throw ProcessFault(doing: "read \(paths.node)", fault)
         }
     }
 
@@ -37,7 +37,7 @@ package enum KeyFiles {
         let text: String
         switch Files.read(path, limit: fileLimit) {
         case .success(let bytes): text = String(decoding: bytes, as: UTF8.self)
-        case .failure(let fault): throw ProcessFault(doing: "read the key file \(path)", errno: fault.errno)
+        case .failure(let fault): throw ProcessFault(doing: "read the key file \(path)", fault)
         }
         guard let keys = parse(Array(text.utf8)) else {
             throw ProcessFault("\(path) holds other lines than keys of 64 hexadecimal digits, or none")
@@ -88,7 +88,7 @@ package enum KeyFiles {
         do {
             try Files.replace(path, with: Array(text.utf8), owner: owner, isDurable: true)
         } catch {
-            throw ProcessFault(doing: "write the key file \(path)", errno: error.errno)
+            throw ProcessFault(doing: "write the key file \(path)", error)
         }
     }
 }

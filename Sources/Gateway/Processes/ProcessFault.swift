@@ -13,6 +13,10 @@ package struct ProcessFault: Error, Equatable {
         self.nextSteps = nextSteps
     }
 
+    package init(doing: String, _ fault: FileFault) {
+        self.init("cannot \(doing): \(fault.message)")
+    }
+
     package init(doing: String, errno: CInt, nextSteps: [String] = []) {
         self.init("cannot \(doing): \(systemMessage(errno))", nextSteps: nextSteps)
     }

@@ -29,7 +29,7 @@ extension RedisEndpoint {
     private static func authorities(in path: String) throws(ProcessFault) -> [UInt8] {
         switch Files.read(path) {
         case .success(let pem): return pem
-        case .failure(let fault): throw ProcessFault("the authorities of Redis: \(fault)")
+        case .failure(let fault): throw ProcessFault("the authorities of Redis: cannot read \(path): \(fault.message)")
         }
     }
 }

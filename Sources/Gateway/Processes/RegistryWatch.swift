@@ -111,7 +111,9 @@ final class RegistryWatch {
         do throws(RegistryError) {
             guard let remembered = file.read() else { return try await nameRegistry() }
             let found = try await registry.position()
-            guard identity.isStillOurs(found.name), found.name == remembered.name else { return redis.reset() }
+            guard identity.isStillOurs(found.name, sequence: found.sequence), found.name == remembered.name else {
+                return redis.reset()
+            }
             if found.sequence < seen?.sequence ?? 0 { wentBack(to: found.sequence) }
             remember(.init(name: remembered.name, sequence: found.sequence))
             try await lookForOrganizations(at: found.sequence)
@@ -196,6 +198,7 @@ extension RegistryLoss {
     var reason: String {
         switch self {
         case .missing: "Redis is empty: it holds no registry any more"
+        case .unnamed: "Redis holds a registry without a name, where this node's has one"
         case .foreign: "Redis holds another registry than this node's"
         }
     }

@@ -91,10 +91,10 @@ enum LogFormat {
 }
 
 extension LogLevel {
-    /// The least urgent line that is written; there are none below info.
+    /// The least urgent line that is written.
     var minimum: Log.Level {
         switch self {
-        case .debug, .info: .info
+        case .info: .info
         case .warning: .warning
         case .error: .error
         }

@@ -13,6 +13,8 @@ package struct WorkerEnvironment {
     package var metrics: MetricsSlot
     package var accessLog: AccessLog
     package var log: Log
+    /// Who we are in `Via`.
+    package var pseudonym: ViaPseudonym
     /// Tells the supervisor: called once, when the worker accepts connections.
     package var serving: () -> Void
     /// Tells the supervisor that the worker cannot judge and accepts nothing yet: called at most once, before `serving`.
@@ -24,6 +26,7 @@ package struct WorkerEnvironment {
         metrics: MetricsSlot,
         accessLog: AccessLog,
         log: Log,
+        pseudonym: ViaPseudonym,
         serving: @escaping () -> Void,
         waiting: @escaping () -> Void
     ) {
@@ -32,6 +35,7 @@ package struct WorkerEnvironment {
         self.metrics = metrics
         self.accessLog = accessLog
         self.log = log
+        self.pseudonym = pseudonym
         self.serving = serving
         self.waiting = waiting
     }

@@ -112,6 +112,7 @@ final class WorkerRole {
             metrics: setting.slot,
             accessLog: accessLog,
             log: setting.log,
+            pseudonym: ViaPseudonym(node: node),
             serving: { link.send(.serving) },
             waiting: { link.send(.waiting) }
         )

@@ -7,11 +7,14 @@ import Transport
 
 extension RequestHead {
     /// What the upstream learns of the way here when the peer is the client itself.
-    func appendOwnForwarding(_ decision: DecisionID, to buffer: inout ByteBuffer) {
+    ///
+    /// `Via` is kept whoever sent it: without the names of those before us, a loop through several gateways has no end.
+    func appendOwnForwarding(_ decision: DecisionID, _ us: ViaPseudonym, to buffer: inout ByteBuffer) {
         buffer.append("X-Forwarded-Host: ")
         buffer.append(authority)
         buffer.append("\r\nVia: ")
-        appendHop(to: &buffer)
+        appendList(of: .via, to: &buffer)
+        append(us, to: &buffer)
         buffer.append("\r\nX-Request-Id: ")
         decision.append(to: &buffer)
         buffer.append("\r\n")
@@ -22,6 +25,7 @@ extension RequestHead {
     func appendTrustedForwarding(
         _ connection: ClientConnectionFacts,
         _ decision: DecisionID,
+        _ us: ViaPseudonym,
         to buffer: inout ByteBuffer
     ) {
         buffer.append("X-Forwarded-For: ")
@@ -37,7 +41,7 @@ extension RequestHead {
         if let host = fields.first(.xForwardedHost) { buffer.append(host) } else { buffer.append(authority) }
         buffer.append("\r\nVia: ")
         appendList(of: .via, to: &buffer)
-        appendHop(to: &buffer)
+        append(us, to: &buffer)
         buffer.append("\r\nX-Request-Id: ")
         if let id = fields.first(.xRequestID) { buffer.append(id) } else { decision.append(to: &buffer) }
         buffer.append("\r\n")
@@ -45,9 +49,10 @@ extension RequestHead {
     }
 
     /// Ourselves as a member of `Via`, with the version that the request came by (RFC 9110 7.6.3).
-    private func appendHop(to buffer: inout ByteBuffer) {
+    private func append(_ us: ViaPseudonym, to buffer: inout ByteBuffer) {
         buffer.append(version.number)
-        buffer.append(" sallyport")
+        buffer.append(" ")
+        buffer.append(contentsOf: us.bytes)
     }
 
     private func appendHopClaims(to buffer: inout ByteBuffer) {

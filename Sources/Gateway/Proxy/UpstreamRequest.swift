@@ -67,8 +67,9 @@ enum UpstreamRequest {
     /// The fields that are ours to say: the way here, the judgement, what the route adds.
     private static func appendOurs(_ exchange: Exchange, _ route: Route, to buffer: inout ByteBuffer) {
         guard let connection = exchange.facts.connection else { return }
+        let us = exchange.worker.environment.pseudonym
         if connection.isTrustedProxy {
-            exchange.request.appendTrustedForwarding(connection, exchange.facts.decision, to: &buffer)
+            exchange.request.appendTrustedForwarding(connection, exchange.facts.decision, us, to: &buffer)
         } else {
             buffer.append("X-Forwarded-For: ")
             buffer.append(utf8: connection.peerText)
@@ -77,7 +78,7 @@ enum UpstreamRequest {
             } else {
                 buffer.append("\r\nX-Forwarded-Proto: http\r\n")
             }
-            exchange.request.appendOwnForwarding(exchange.facts.decision, to: &buffer)
+            exchange.request.appendOwnForwarding(exchange.facts.decision, us, to: &buffer)
         }
         appendJudgement(exchange, route, to: &buffer)
         if exchange.request.fields.contains(.maxForwards) { ForwardCount(exchange.request).append(to: &buffer) }

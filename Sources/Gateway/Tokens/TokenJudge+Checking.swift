@@ -34,7 +34,7 @@ extension TokenJudge {
         guard TokenRange.isOneWord(token) else { return .known(.bad(.malformed)) }
         if queue.isEmpty, budget.mayCheck(at: MonotonicInstant.readClock()) {
             let knowledge = check(token, as: use, now: now)
-            return parks(token, as: use, knowledge, waiter) ? .queued : .known(knowledge)
+            return parks(token, as: use, from: client.network, knowledge, waiter) ? .queued : .known(knowledge)
         }
         let bytes = token.indices.map { token[$0] }
         switch queue.enter(bytes, as: use, from: client.network, waiter()) {
@@ -70,7 +70,7 @@ extension TokenJudge {
             let knowledge = seen(token.span, as: flight.use, now: now) ?? check(token.span, as: flight.use, now: now)
             let waiters = flight.waiters
             let tell: TokenQueue.Waiter = { knowledge in for waiter in waiters { waiter(knowledge) } }
-            if !parks(token.span, as: flight.use, knowledge, { tell }) { tell(knowledge) }
+            if !parks(token.span, as: flight.use, from: flight.network, knowledge, { tell }) { tell(knowledge) }
         }
         if queue.isEmpty { loop.backlog = nil }
     }
@@ -96,15 +96,19 @@ extension TokenJudge {
     private func parks(
         _ token: Span<UInt8>,
         as use: TokenUse,
+        from network: ClientNetwork,
         _ knowledge: TokenKnowledge,
         _ waiter: () -> TokenQueue.Waiter
     ) -> Bool {
         guard case .bad(.unknownKey) = knowledge, let follower,
             let issuer = authority.issuerMissingKey(of: token, as: use)
         else { return false }
-        guard parking.enter(issuer, at: loop.now) else {
+        switch parking.enter(issuer, from: network, at: loop.now) {
+        case .waits: break
+        case .asks:
             follower.keyMissing(of: issuer)
             return false
+        case .refused: return false
         }
         let bytes = token.indices.map { token[$0] }
         let waiter = waiter()

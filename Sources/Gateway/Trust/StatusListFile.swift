@@ -29,7 +29,7 @@ package struct StatusListFile: Sendable {
     /// The list that was fetched last; nil: none, or one that does not read and will be replaced.
     package func copy() -> Copy? {
         do {
-            let document = try JSONValue(parsing: try SmallFile.read(path), limits: .document)
+            let document = try JSONValue(parsing: try SmallFile.readRegular(path), limits: .document)
             guard let list = document["list"], let source = document["from"]?.string,
                 let milliseconds = document["fetched_at"]?.string.flatMap(InternetTime.milliseconds)
             else { return nil }

@@ -94,7 +94,7 @@ extension ParserLimits {
     init(_ settings: HTTPLimitSettings) {
         self.init()
         startLine = settings.line.bytes
-        fieldCount = min(settings.fields, FieldTable.mostFields)
+        fieldCount = settings.fields
         fieldBytes = settings.head.bytes
     }
 }

@@ -9,7 +9,7 @@ enum PEMFile {
     static func read(_ path: String) throws(SnapshotProblem) -> [UInt8] {
         switch Files.read(path, limit: 1 << 20) {
         case .success(let bytes): return bytes
-        case .failure(let fault): throw SnapshotProblem(message: "\(path): \(fault)")
+        case .failure(let fault): throw SnapshotProblem(message: "cannot read \(path): \(fault.message)")
         }
     }
 }

@@ -23,6 +23,36 @@ extension FieldTable {
     }
 }
 
+extension FieldTable {
+    /// Appends the field lines with names in title case, as `append(to:skipping:)` does with those received.
+    ///
+    /// For what came by HTTP/2, whose names are all lower case, and goes on to an old peer that compares them by letter
+    /// (B56).
+    func appendInTitleCase(to buffer: inout ByteBuffer, skipping skipped: KnownFieldSet) {
+        for index in 0..<count {
+            let known = field(at: index)
+            if isDropped(at: index) || skipped.contains(known) { continue }
+            if known.canonicalName.utf8CodeUnitCount > 0 {
+                buffer.append(known.canonicalName)
+            } else {
+                appendTitle(name(at: index), to: &buffer)
+            }
+            buffer.append(": ")
+            buffer.append(value(at: index))
+            buffer.append("\r\n")
+        }
+    }
+
+    private func appendTitle(_ name: Span<UInt8>, to buffer: inout ByteBuffer) {
+        var beginsWord = true
+        for index in name.indices {
+            let byte = name[index]
+            buffer.append(beginsWord && byte &- 0x61 < 26 ? byte & 0xdf : byte)
+            beginsWord = byte == 0x2d
+        }
+    }
+}
+
 /// Writes heads and single fields; the caller ends a head with `endHead`.
 package enum HeadWriter {
     /// Appends the request line, `Host` and the fields not skipped; `target` and `host` replace the head's own.
@@ -41,7 +71,7 @@ package enum HeadWriter {
         buffer.append(" HTTP/1.1\r\nHost: ")
         buffer.append(host)
         buffer.append("\r\n")
-        head.fields.append(to: &buffer, skipping: skipped.union([.host]))
+        append(head.fields, from: head.version, skipping: skipped.union([.host]), to: &buffer)
     }
 
     /// Appends the status line and the fields not skipped.
@@ -59,7 +89,21 @@ package enum HeadWriter {
             buffer.append(head.reason)
         }
         buffer.append("\r\n")
-        head.fields.append(to: &buffer, skipping: skipped)
+        append(head.fields, from: head.version, skipping: skipped, to: &buffer)
+    }
+
+    /// In the sender's case, which HTTP/2 has none of.
+    private static func append(
+        _ fields: borrowing FieldTable,
+        from version: HTTPVersion,
+        skipping skipped: KnownFieldSet,
+        to buffer: inout ByteBuffer
+    ) {
+        if version == .http2 {
+            fields.appendInTitleCase(to: &buffer, skipping: skipped)
+        } else {
+            fields.append(to: &buffer, skipping: skipped)
+        }
     }
 
     /// Appends the status line of an answer of our own.

@@ -50,6 +50,7 @@ package enum StatusReason {
         case 503: "Service Unavailable"
         case 504: "Gateway Timeout"
         case 505: "HTTP Version Not Supported"
+        case 508: "Loop Detected"
         case 100..<200: "Interim"
         case 200..<300: "Success"
         case 300..<400: "Redirection"

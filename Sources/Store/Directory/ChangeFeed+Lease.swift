@@ -27,7 +27,7 @@ extension ChangeFeed {
     func renewed(applied sent: Int, at time: MonotonicInstant, isExtended: Bool, sequence: Int, birth: String) {
         guard !isStopped else { return }
         renewalProblem = nil
-        guard connection.identity?.isStillOurs(birth) ?? true else {
+        guard connection.identity?.isStillOurs(birth, sequence: sequence) ?? true else {
             // What is remembered stays in use for the rest of the lease, as while Redis is away.
             needsResync = true
             connection.reset()

@@ -105,6 +105,8 @@ package final class ChangeFeed {
                 pause = Self.shortPause
                 problem = nil
             } catch {
+                // Whoever was stopped has closed the connection itself.
+                if isStopped { return }
                 // A connection comes back by itself; what the store says to a question will hardly change at once.
                 pause = error == .unavailable ? Self.shortPause : min(pause * 2, Self.longPause)
                 tell(error)
@@ -162,7 +164,7 @@ package final class ChangeFeed {
             "MGET", .text(RegistryScripts.tag + ":sequence"), .text(RegistryIdentity.key),
         ])
         guard let parts = found.elements, parts.count == 2 else { throw .malformed("the registry's position") }
-        guard connection.identity?.isStillOurs(parts[1].text) ?? true else {
+        guard connection.identity?.isStillOurs(parts[1].text, sequence: Int(parts[0].integer ?? 0)) ?? true else {
             connection.reset()
             stream.reset()
             throw .unavailable

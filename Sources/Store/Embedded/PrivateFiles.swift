@@ -20,7 +20,7 @@ enum PrivateFiles {
 
     /// The text of a file, nil where there is none.
     static func read(_ path: String) throws(EmbeddedRedisProblem) -> String? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw problem(path)

@@ -137,7 +137,7 @@ package final class RedisConnection {
     func linkOpened() {
         guard case .connecting = state else { return }
         var commands = link.endpoint.greeting(name: options.name)
-        if identity != nil { commands.append(["GET", .text(RegistryIdentity.key)]) }
+        if identity != nil { commands.append(RegistryIdentity.question) }
         state = .greeting(commands.count)
         let deadline = loop.now.advanced(by: Self.connectTimeout)
         for _ in commands { enqueue(nil, 0, deadline) }
@@ -205,7 +205,7 @@ package final class RedisConnection {
             state = .greeting(remaining)
             return
         }
-        if let identity, !identity.isOurs(reply.value().text) {
+        if let identity, !identity.isOurs(reply.value()) {
             return disconnect(because: "the registry is not the one that was there")
         }
         state = .ready

@@ -21,7 +21,7 @@ package enum RedisRequirements {
             case .evicts(let policy):
                 "Redis evicts keys (maxmemory-policy \(policy)); set maxmemory-policy noeviction"
             case .replica: "Redis is a replica; the gateway writes and needs the primary"
-            case .cluster: "Redis runs in cluster mode, which is not supported"
+            case .cluster: "Redis runs in cluster mode, which is not supported; one Redis is needed, with its replicas"
             case .full(let most):
                 "Redis is full (maxmemory \(most)): it takes no changes and no leases, so that after state.serve_stale nobody is judged; give it more memory"
             }

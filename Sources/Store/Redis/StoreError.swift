@@ -29,6 +29,7 @@ extension StoreError: CustomStringConvertible {
         switch self {
         case .unavailable: "the store cannot be reached"
         case .deadline: "the store did not answer in time"
+        case .refused where isOfCluster: RedisRequirements.Problem.cluster.description
         case .refused(let reason): "the store refused: \(Self.withoutArguments(reason))"
         case .malformed(let reason): "the store's answer is malformed: \(reason)"
         }

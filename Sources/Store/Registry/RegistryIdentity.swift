@@ -7,6 +7,8 @@ package import Transport
 package enum RegistryLoss: Sendable, Equatable {
     /// Redis holds no registry at all: a wiped volume, or somebody else's Redis.
     case missing
+    /// Redis holds a registry whose name is gone: a part of the data was deleted, or not brought back.
+    case unnamed
     /// Redis holds the registry of another gateway.
     case foreign(String)
 }
@@ -34,25 +36,33 @@ package final class RegistryIdentity {
     /// The name that Redis must hold; empty where any will do.
     var expected: String { present ?? remembered() ?? "" }
 
-    /// Whether a new connection leads to our registry.
-    func isOurs(_ found: String?) -> Bool {
+    /// What is asked to judge a connection: the name, and the number of the last change.
+    static let question: [RedisArgument] = ["MGET", .text(key), .text(RegistryScripts.tag + ":sequence")]
+
+    /// Whether a new connection, which answered the question so, leads to our registry.
+    func isOurs(_ answer: RedisReply) -> Bool {
+        let parts = answer.elements ?? []
+        return isOurs(parts.first?.text, sequence: Int(parts.last?.integer ?? 0))
+    }
+
+    private func isOurs(_ found: String?, sequence: Int) -> Bool {
         let found = found ?? ""
         let expected = remembered() ?? ""
-        guard expected.isEmpty || found == expected else { return lost(found) }
+        guard expected.isEmpty || found == expected else { return lost(found, sequence) }
         present = found.isEmpty ? nil : found
         loss = nil
         return true
     }
 
     /// Whether the registry that a connection was made to is still the one behind it.
-    package func isStillOurs(_ found: String?) -> Bool {
+    package func isStillOurs(_ found: String?, sequence: Int) -> Bool {
         let found = found ?? ""
         if expected.isEmpty { present = found.isEmpty ? nil : found }
-        return expected == found ? true : lost(found)
+        return expected == found ? true : lost(found, sequence)
     }
 
-    private func lost(_ found: String) -> Bool {
-        loss = found.isEmpty ? .missing : .foreign(found)
+    private func lost(_ found: String, _ sequence: Int) -> Bool {
+        loss = !found.isEmpty ? .foreign(found) : sequence > 0 ? .unnamed : .missing
         // The next connection is judged by what this node remembers.
         present = nil
         return false

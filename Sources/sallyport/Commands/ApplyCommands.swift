@@ -23,7 +23,7 @@ enum ApplyCommands {
     @Sendable private static func apply(_ invocation: Invocation) throws(CommandFailure) {
         let path = invocation["--file"] ?? ProjectFile.name
         let text: String
-        switch Files.read(path) {
+        switch Files.readForPerson(path) {
         case .success(let bytes): text = String(decoding: bytes, as: UTF8.self)
         case .failure(let fault): throw .usage("cannot read \(path): \(fault.message)", seeHelpOf: "apply")
         }

@@ -116,7 +116,7 @@ enum TokenCommands {
     }
 
     private static func input() throws(CommandFailure) -> String {
-        guard case .success(let bytes) = Files.read("/dev/stdin", limit: 65_536) else {
+        guard case .success(let bytes) = Files.readForPerson("/dev/stdin", limit: 65_536) else {
             throw .usage("no token on standard input", seeHelpOf: "tokens inspect")
         }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -231,6 +231,8 @@ import Testing
         ("version: 1\n", "version: 1\nstate: { redis_user: x }\n", "embedded"),
         ("version: 1\n", "version: 1\ntimeouts: { header: 5 }\n", "a duration"),
         ("version: 1\n", "version: 1\nhttp: { body: 1MB }\n", "a size"),
+        ("version: 1\n", "version: 1\nhttp: { fields: 251 }\n", "10 to 250"),
+        ("version: 1\n", "version: 1\nlog: { level: debug }\n", "info, warning, error"),
         ("version: 1\n", "version: 1\nclient_address: { trusted_proxies: [10.0.0.0/33] }\n", "an address range"),
     ])
     func `a wrong value is refused and says what is expected`(old: String, new: String, word: String) {

@@ -66,4 +66,16 @@ import Transport
         schedule.keyMissing(at: at(1))
         #expect(schedule.isWanted(at: at(1)))
     }
+
+    @Test func `over all issuers unknown keys cause ten fetches at once, then ten a minute`() {
+        var allowance = FetchAllowance()
+        var taken: [Int] = []
+        for second in 0..<120 {
+            for _ in 0..<50 where allowance.take(at: at(second)) { taken.append(second) }
+        }
+        #expect(taken == Array(repeating: 0, count: 10) + (1..<20).map { $0 * 6 })
+        // What was not used is not saved up.
+        let later = (0..<50).count { _ in allowance.take(at: at(9_000)) }
+        #expect(later == 10)
+    }
 }

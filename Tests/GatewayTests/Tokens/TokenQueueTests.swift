@@ -27,7 +27,12 @@ private final class Budget {
 
 private final class Parking {
     var inner = TokenParking()
-    func enter(_ issuer: String, at now: MonotonicInstant) -> Bool { inner.enter(issuer, at: now) }
+    func enter(_ issuer: String, from network: UInt32 = 1, at now: MonotonicInstant) -> Bool {
+        step(issuer, from: network, at: now) == .waits
+    }
+    func step(_ issuer: String, from network: UInt32, at now: MonotonicInstant) -> TokenParking.Entry {
+        inner.enter(issuer, from: ClientNetwork(ipv4: network), at: now)
+    }
     func leave() { inner.leave() }
 }
 
@@ -169,5 +174,28 @@ private final class Parking {
         #expect(!parking.enter("acme", at: at(0)))
         parking.leave()
         #expect(parking.enter("acme", at: at(0)))
+    }
+
+    @Test func `made-up keys of one network ask four times in ten minutes, and leave the rest to others`() {
+        let parking = Parking()
+        var turns: [Int] = []
+        for second in 0..<600 where parking.step("acme", from: 1, at: at(Double(second))) != .refused {
+            turns.append(second)
+        }
+        #expect(turns == Array(0..<120))
+        // The first token of a rotation that somebody else brings is fetched for at once.
+        #expect(parking.step("acme", from: 2, at: at(599)) == .waits)
+        // Who changed keys is heard again when the issuer's timer has had its turn.
+        #expect(parking.step("acme", from: 1, at: at(605)) == .asks)
+        #expect(parking.step("acme", from: 1, at: at(630)) == .waits)
+    }
+
+    @Test func `other issuers are no way round it, and many networks need no more room`() {
+        let parking = Parking()
+        for turn in 0..<4 { #expect(parking.step("issuer-\(turn)", from: 1, at: at(Double(turn * 30))) == .waits) }
+        #expect(parking.step("issuer-5", from: 1, at: at(120)) == .refused)
+        for network in 2..<UInt32(3 * UnknownKeyAsks.networks) {
+            #expect(parking.step("issuer-5", from: network, at: at(120 + Double(network) / 1_000)) != .refused)
+        }
     }
 }

@@ -2,8 +2,9 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Buffers
-import HTTP
 import Testing
+
+@testable import HTTP
 
 @Suite
 struct HeadWriterTests {
@@ -74,5 +75,28 @@ struct HeadWriterTests {
         var buffer = ByteBuffer()
         HeadWriter.appendResponse(head, skipping: head.fieldsNotRelayed, to: &buffer)
         #expect(text(buffer) == "HTTP/1.1 404 Nope nope\r\nServer: x\r\nETag: y\r\n")
+    }
+
+    @Test
+    func `what came by HTTP_2 leaves by HTTP_1 with its names in title case`() throws {
+        var parser = RequestParser()
+        var head = RequestHead()
+        let bytes = latin1(
+            "GET / HTTP/1.1\r\nhost: a.test\r\nx-one-two: a\r\nuser-agent: y\r\nte: x\r\nx--y: b\r\norgid: c\r\n\r\n"
+        )
+        _ = try parser.parse(bytes.span, into: &head)
+        head.version = .http2
+        var buffer = ByteBuffer()
+        HeadWriter.appendRequest(head, target: head.target, host: head.authority, skipping: .hopByHop, to: &buffer)
+        let sent = "GET / HTTP/1.1\r\nHost: a.test\r\nX-One-Two: a\r\nUser-Agent: y\r\nX--Y: b\r\norgid: c\r\n"
+        #expect(text(buffer) == sent)
+        var answers = ResponseParser()
+        var answer = ResponseHead()
+        let answered = latin1("HTTP/1.1 200 OK\r\netag: e\r\nset-cookie: a\r\nset-cookie: b\r\n\r\n")
+        _ = try answers.parse(answered.span, into: &answer, answering: .get)
+        answer.version = .http2
+        buffer.removeAll()
+        HeadWriter.appendResponse(answer, skipping: answer.fieldsNotRelayed, to: &buffer)
+        #expect(text(buffer) == "HTTP/1.1 200 OK\r\nEtag: e\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n")
     }
 }

@@ -9,11 +9,11 @@ enum HTTPSection {
         "line",
         .byteCount(.kibibytes(1)...(.kibibytes(64))),
         .standard(.kibibytes(8)),
-        "Longest request line or field line. RFC 9112 asks for at least 8000 bytes."
+        "Longest request line; RFC 9112 asks for at least 8000 bytes. Fields are held to `head`."
     )
     static let fields = Setting(
         "fields",
-        .integer(10...1_000),
+        .integer(10...FieldTable.mostFields),
         .standard(100),
         "Most fields of one head, trailers counted apart."
     )

@@ -112,7 +112,7 @@ enum AdminSection {
         "address",
         ValueKind.adminAddress,
         .optional,
-        "A Unix socket (the user's name is who did it), or a TCP address with TLS, where admin tokens say who it is; then the socket is there too. Left out: `admin.sock` in the state directory.",
+        "A Unix socket (the user's name is who did it), or a TCP address with TLS, where admin tokens say who it is (32 connections, 8 of one network, 3 s for handshake and head); then the socket is there too. Left out: `admin.sock` in the state directory.",
         reload: .restart
     )
     static let tls = Setting("tls", TLSSection.kind(at: "admin.tls"), .optional, "Needed by a TCP address.")

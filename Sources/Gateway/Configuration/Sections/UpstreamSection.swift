@@ -196,12 +196,13 @@ enum EjectionSection {
 }
 
 extension ValueKind where Value == String {
-    /// A path of a file that must be there.
+    /// A path of a regular file that must be there, and readable.
     static let readablePath = ValueKind(
         "path",
         read: { reader in
             guard let path = ValueKind.path.read(reader) else { return nil }
-            return Files.exists(path) ? path : reader.refuse("a file that exists")
+            guard case .failure(let fault) = Files.read(path) else { return path }
+            return reader.refuse("a file that can be read (\(fault.message))")
         },
         write: { $0 }
     )
