@@ -143,6 +143,7 @@ import Transport
         let stores = [ChallengeStore(connection: connection), ChallengeStore(connection: external)]
         for store in stores { try await issue("c", in: store) }
         server.kill()
+        #expect(await eventually { !connection.isReady && !external.isReady })
         try await server.restart()
         try await connection.becomeReady(within: .seconds(5))
         try await external.becomeReady(within: .seconds(5))

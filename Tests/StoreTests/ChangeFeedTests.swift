@@ -165,6 +165,7 @@ import Transport
         }
         #expect(try await confirmation(of: 1, within: .seconds(1)) == .confirmed)
         server.kill()
+        #expect(await eventually { !connection.isReady })
         try await server.restart()
         try await connection.becomeReady(within: .seconds(5))
         #expect(await eventually { worker.feed.resyncs == 2 && worker.lease.isValid })

@@ -294,6 +294,7 @@ extension RedisServer {
             try await store.connection.becomeReady(within: .seconds(5))
             _ = try await store.create(Sample.app(number), by: "root", events: [])
             server.kill()
+            #expect(await eventually { !store.connection.isReady })
             try await server.restart()
         }
         try await store.connection.becomeReady(within: .seconds(5))

@@ -52,8 +52,10 @@ import Transport
         let server = try await RedisServer.launched()
         let connection = try await server.connected()
         let history = SignInHistory(connection: connection)
-        for number in 0..<25 { history.fail("ios", "reason_\(number)", of: app, at: midnight + Int64(number)) }
-        try await settled(history)
+        for number in 0..<25 {
+            history.fail("ios", "reason_\(number)", of: app, at: midnight + Int64(number))
+            try await settled(history)
+        }
         let faults = try await history.faults(of: app)
         #expect(faults.map(\.reason) == (5..<25).reversed().map { "reason_\($0)" })
         #expect(try await history.signIns(of: app, now: midnight).first?.counts == [.failed: 25])

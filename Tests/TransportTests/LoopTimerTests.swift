@@ -1,8 +1,10 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Glibc
 import Testing
-import Transport
+
+@testable import Transport
 
 @Suite struct LoopTimerTests {
     let loop = LoopThread.loop
@@ -23,6 +25,21 @@ import Transport
         #expect(fired.map(\.delay) == [0, 10, 40, 70, 200])
         #expect(fired.allSatisfy { $0.late >= .zero })
         #expect(fired.allSatisfy { $0.late < .seconds(4) })
+    }
+
+    @Test @Reactor func `after a stall a deadline does not come before the events that kept it`() async throws {
+        var handled = 0
+        var pipes: [Pipe] = []
+        for _ in 0..<64 { pipes.append(try Pipe(loop) { handled += 1 }) }
+        try await eventually(loop) { loop.late.isEmpty }
+        var seen: Int?
+        let timer = LoopTimer(loop: loop) { seen = handled }
+        timer.arm(after: .milliseconds(10))
+        for pipe in pipes { pipe.write() }
+        usleep(50_000)
+        try await eventually(loop) { seen != nil }
+        #expect(seen == 64, "of more events than one turn has time for")
+        for pipe in pipes { pipe.close() }
     }
 
     @Test @Reactor func `a timer armed again fires once, at the later time`() async throws {
@@ -120,5 +137,38 @@ import Transport
         #expect(instant.advanced(by: .seconds(-5)).nanoseconds == 0)
         #expect(MonotonicInstant(nanoseconds: .max - 1).advanced(by: .seconds(5)) == .distantFuture)
         #expect(instant.duration(since: MonotonicInstant(nanoseconds: 1500)) == .nanoseconds(-500))
+    }
+}
+
+/// The end of a pipe that takes 200 us for what it reads.
+@Reactor
+private final class Pipe: EventSource {
+    private let writing: CInt
+    private let onRead: @Reactor () -> Void
+
+    init(_ loop: EventLoop, onRead: @escaping @Reactor () -> Void) throws {
+        var ends: [CInt] = [-1, -1]
+        try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | O_NONBLOCK, 0, &ends) == 0)
+        writing = ends[1]
+        self.onRead = onRead
+        super.init(loop: loop, descriptor: ends[0])
+        try loop.register(self)
+    }
+
+    func write() {
+        var byte: UInt8 = 0
+        _ = unsafe Glibc.write(writing, &byte, 1)
+    }
+
+    override func ready(_ readiness: Readiness) {
+        guard readiness.contains(.readable) else { return }
+        usleep(200)
+        onRead()
+    }
+
+    func close() {
+        loop.deregister(self)
+        Glibc.close(descriptor)
+        Glibc.close(writing)
     }
 }

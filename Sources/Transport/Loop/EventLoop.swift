@@ -40,6 +40,9 @@ package final class EventLoop {
     var busy = BusySources()
     /// For whose events the last turn had no time left: they come first in the next.
     var late = WaitingLine<EventSource>()
+    /// Since when there are any.
+    private var lateSince: MonotonicInstant?
+    private static let timersWait: UInt64 = 100_000_000
     var busyNanoseconds: UInt64 = 500_000
     var latestLane: UInt8 = 0
     /// Whether turns are long at present, so that it is measured who takes the time.
@@ -172,7 +175,7 @@ package final class EventLoop {
         } else {
             dispatchAll(count)
         }
-        timers.advance(to: now)
+        if timersAreDue { timers.advance(to: now) }
         executor.runJobs(limit: Self.jobsPerTurn)
         if unsafe !enlisted.isEmpty { flush() }
         // Last, so that what the others have to say is on its way meanwhile.
@@ -182,6 +185,20 @@ package final class EventLoop {
         if let turnTimes {
             turnTimes.record(nanoseconds: MonotonicInstant.readClock().nanoseconds &- now.nanoseconds)
         }
+    }
+
+    /// A deadline must not come before the event that kept it, as it would after a stall; but those that are put off must not hold it
+    /// up for long either.
+    private var timersAreDue: Bool {
+        guard !late.isEmpty else {
+            lateSince = nil
+            return true
+        }
+        guard let lateSince else {
+            lateSince = now
+            return false
+        }
+        return now.nanoseconds &- lateSince.nanoseconds > Self.timersWait
     }
 
     private var waitMilliseconds: CInt {
