@@ -118,6 +118,27 @@ import Transport
         registry.connection.close()
     }
 
+    @Test @Reactor func `a store that takes no writes costs nobody what is known`() async throws {
+        let server = try await RedisServer.launched()
+        let registry = try await server.registry()
+        _ = try await registry.create(Sample.app(1), by: "root", events: [])
+        let worker = TestWorker(server, leaseLength: .seconds(10))
+        try await worker.start()
+        _ = await worker.judged("app_1")
+        _ = try await registry.connection.call(["CONFIG", "SET", "maxmemory", "1"])
+        let first = worker.stream.generation
+        worker.feed.needsResync = true
+        worker.stream.reset()
+        #expect(await eventually { worker.stream.isReady && worker.stream.generation != first })
+        try await TestLoop.loop.sleep(for: .milliseconds(200))
+        #expect(worker.feed.resyncs == 1 && worker.app("app_1").word == "known")
+        _ = try await registry.connection.call(["CONFIG", "SET", "maxmemory", "0"])
+        #expect(await eventually { worker.feed.resyncs == 2 && worker.lease.isValid })
+        #expect(await worker.judged("app_1").word == "known")
+        await worker.stop()
+        registry.connection.close()
+    }
+
     @Test @Reactor func `after a restart of the store no app is lost for a moment`() async throws {
         let server = try await RedisServer.launched()
         let registry = try await server.registry()
