@@ -1,13 +1,17 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """What a reload reaches beside new connections: open ones, and files that alone were renewed."""
+import contextlib
 import shutil
+import threading
+import time
 
 import pytest
 
 import certificates
 from conftest import route, url
 from frames import Frames
+from upstreams import Scripted
 
 FORWARDED = {"X-Forwarded-For": "203.0.113.9"}
 
@@ -43,6 +47,42 @@ def test_nor_on_one_of_http2(trusting):
         assert client.exchange("GET", "/", [("x-forwarded-for", "203.0.113.9")]).status == 200
         change(trusting, client_address={"trusted_proxies": ["10.0.0.0/8"]})
         assert client.until(lambda: client.goaway is not None)
+
+
+def test_who_ends_the_handshake_during_a_reload_has_its_request_answered(make):
+    """Connections are told some at a time: one that is told as a handshake may have a request under way by then."""
+    def script(connection, number):
+        while connection.request():
+            time.sleep(0.03)
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    server = Scripted(script)
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(server)]}}, workers=1,
+                   client_address={"trusted_proxies": ["127.0.0.0/8"]},
+                   connections={"per_client": 2000, "rate": "9999 + 9999/s", "handshakes": "9999 + 9999/s"})
+    ends, answered = threading.Event(), []
+
+    def ask():
+        while not ends.is_set():
+            try:
+                answered.append(gateway.get("/", tls=True).status)
+            except (OSError, EOFError, AssertionError):
+                # A handshake that was cut, for whom no upstream was asked.
+                pass
+
+    with contextlib.ExitStack() as kept:
+        for _ in range(1024):
+            kept.enter_context(gateway.wire())
+        threads = [threading.Thread(target=ask) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        for trusted in ("10.0.0.0/8", "127.0.0.0/8") * 4:
+            change(gateway, client_address={"trusted_proxies": [trusted]})
+        ends.set()
+        for thread in threads:
+            thread.join()
+    assert set(answered) == {200} and len(server.requests) == len(answered)
+    server.stop()
 
 
 def test_other_changes_leave_connections_open(trusting):

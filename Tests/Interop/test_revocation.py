@@ -7,6 +7,7 @@ import http.client
 import itertools
 import json
 import os
+import random
 import signal
 import statistics
 import threading
@@ -35,8 +36,13 @@ def stand(site, nginx):
     made.remove()
 
 
-def new_app(node, number, **more):
-    return node.admin("POST", "/apps", {"name": "app %d" % number, "organization": "acme", **more})["app_id"]
+attempts = itertools.count()
+
+
+def new_app(node, number, organization="acme", **more):
+    """Another name for each attempt: of one whose answer was lost the app may be there."""
+    name = "app %d n%d" % (number, next(attempts))
+    return node.admin("POST", "/apps", {"name": name, "organization": organization, **more})["app_id"]
 
 
 def mint(node, app, **wish):
@@ -95,10 +101,11 @@ def by_watermark_of_person(node, number):
 
 
 def by_disabling_the_organization(node, number):
-    node.admin("POST", "/organizations", {"id": "org%d" % number})
-    app = node.admin("POST", "/apps", {"name": "app %d" % number, "organization": "org%d" % number})["app_id"]
+    name = "org%dn%d" % (number, next(attempts))
+    node.admin("POST", "/organizations", {"id": name})
+    app = new_app(node, number, organization=name)
     key = node.admin("POST", "/apps/%s/api-keys" % app, {"name": "k"})
-    return Trial({"X-App-Id": app, "X-Api-Key": key["key"]}, ("PATCH", "/organizations/org%d" % number, {"enabled": False}))
+    return Trial({"X-App-Id": app, "X-Api-Key": key["key"]}, ("PATCH", "/organizations/" + name, {"enabled": False}))
 
 
 def in_development(node, number):
@@ -334,17 +341,34 @@ def killed_trial(stand, number, way):
     return trial, way.__name__ if admitted_by_anybody(stand, trial, 70000 + number) else None
 
 
+# The last kill of Redis is followed by several of workers, and so by the lease in which nothing is confirmed, and some time after it.
+KILLED_TRIALS, REDIS_KILLS, WORKER_KILLS, CLIENTS = (1000, 12, 88, 24) if LONG else (20, 1, 7, 8)
+# So many trials a second, so that they are made before, during and after the kills.
+RATE = 8
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 def test_nothing_revoked_comes_back_when_redis_and_workers_are_killed(stand):
     """kill -9 of Redis and of a worker between and during the changes."""
-    count = 1000 if LONG else 20
-    killer = Killer(stand)
+    killer, numbers = Killer(stand), itertools.count(9000)
+
+    def try_again_and_again(_):
+        found = []
+        while killer.fault is None:
+            number = next(numbers)
+            if number >= 9000 + KILLED_TRIALS and killer.kills["redis"] >= REDIS_KILLS and killer.kills["worker"] >= WORKER_KILLS:
+                return found
+            found.append(killed_trial(stand, number, WAYS[number % len(WAYS)]))
+            time.sleep(random.uniform(0, 2 * CLIENTS / RATE))
+        return found
+
     try:
-        with concurrent.futures.ThreadPoolExecutor(24 if LONG else 8) as pool:
-            results = list(pool.map(lambda number, way: killed_trial(stand, number, way), range(9000, 9000 + count), itertools.cycle(WAYS)))
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            results = [result for found in pool.map(try_again_and_again, range(CLIENTS)) for result in found]
     finally:
         kills = killer.stop()
+    count = len(results)
     held = [trial for trial, _ in results if trial]
     admitted = [name for _, name in results if name]
     print("trials %d, kills %s, confirmed %d, admitted after confirmed %d" % (count, kills, len(held), len(admitted)))

@@ -8,7 +8,7 @@ package import Transport
 /// Each issuer has a pause of its own (`KeySetSchedule.pause`); without a bound on the sum, one flood of tokens that name
 /// hundreds of issuers would have us ask them all at once. Who has to wait stays wanted.
 package struct FetchAllowance: Sendable {
-    /// Fetches at once, and in a minute.
+    /// Fetches at once; then one comes back in each tenth of a minute.
     package static let most = 10
     private static let each = Duration.seconds(60) / most
 

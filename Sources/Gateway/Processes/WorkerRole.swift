@@ -79,7 +79,7 @@ final class WorkerRole {
             identity: RegistryFile(setting.paths).identity(),
             peppers: peppers,
             loop: loop
-        ) { [pool] connection, clock in
+        ) { connection, clock in
             KeyFollower(
                 source: source,
                 material: keys,
@@ -88,7 +88,8 @@ final class WorkerRole {
                 issuers: configuration.issuers,
                 clock: clock,
                 loop: loop,
-                pool: pool,
+                // Names that nobody resolves just now hold up no keys.
+                pool: BlockingPool(threads: 1),
                 log: setting.log
             )
         }

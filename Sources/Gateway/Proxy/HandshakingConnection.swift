@@ -12,6 +12,8 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
     private let worker: Worker
     private let stream: ByteStream
     let facts: ClientConnectionFacts
+    /// Who has the stream since the handshake's end; whoever knows this object still is told through to it.
+    private var successor: (any ClientConnection)?
 
     init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
         self.stream = stream
@@ -36,6 +38,7 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
 
     private func hand(to downstream: some ClientConnection & StreamOwner) {
         stream.owner = downstream
+        successor = downstream
         worker.connectionSecured(self, as: downstream)
         if worker.isDraining { downstream.drain() }
     }
@@ -53,9 +56,17 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
     }
 
     func drain() {
+        if let successor { return successor.drain() }
         stream.close()
         worker.connectionClosed(self)
     }
 
-    func cut() { drain() }
+    func cut() {
+        if let successor { return successor.cut() }
+        drain()
+    }
+
+    func configurationChanged() {
+        successor?.configurationChanged()
+    }
 }

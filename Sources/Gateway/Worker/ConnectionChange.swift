@@ -4,22 +4,33 @@
 import Transport
 
 extension Worker {
-    /// Tells the open connections that another configuration is in force, some a turn of the loop.
+    /// Tells the open connections that another configuration is in force, some at a time.
     ///
     /// Whom a connection is believed, and what it may ask of us, was decided when it opened: where that would be decided
-    /// otherwise now it ends as in a drain, and its client opens another.
-    func tellConnections(_ former: GatewaySnapshot) {
+    /// otherwise now it ends as in a drain, and its client opens another. Those are waited for: a reload that says it is done
+    /// believes nobody whom it should not. A handshake that ends meanwhile hands on what it is told.
+    func tellConnections(_ former: GatewaySnapshot) async {
         let change = ConnectionChange(from: former, to: snapshot)
-        let open = Array(connections.values)
-        Task { @Reactor [loop] in
-            for (index, connection) in open.enumerated() {
-                if change.concerns(connection.facts) { connection.drain() } else { connection.configurationChanged() }
-                if index % Self.toldPerTurn == Self.toldPerTurn - 1 { await loop.nextTurn() }
+        var others: [any ClientConnection] = []
+        var ended = 0
+        for connection in Array(connections.values) {
+            guard change.concerns(connection.facts) else {
+                others.append(connection)
+                continue
+            }
+            connection.drain()
+            ended += 1
+            if ended.isMultiple(of: Self.toldAtOnce) { await loop.nextTurn() }
+        }
+        Task { @Reactor [loop, others] in
+            for (index, connection) in others.enumerated() {
+                connection.configurationChanged()
+                if index % Self.toldAtOnce == Self.toldAtOnce - 1 { await loop.nextTurn() }
             }
         }
     }
 
-    private static let toldPerTurn = 64
+    private static let toldAtOnce = 64
 }
 
 /// What two configurations say differently about connections that are open.

@@ -23,11 +23,11 @@ extension Worker {
         // They may have changed meanwhile.
         rotate(tickets)
         proxyHint.forget()
-        tellConnections(former)
         state.tokens.configure(configuration.tokens)
         handOff.configurationChanged()
         watchMemory()
         shareTurns()
+        await tellConnections(former)
     }
 
     /// Frees what nothing uses any more in turns of its own: hundreds of routes and certificates take milliseconds.

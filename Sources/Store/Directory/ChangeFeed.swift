@@ -170,7 +170,7 @@ package final class ChangeFeed {
             throw .unavailable
         }
         // A store that takes no writes, as on a full disk, gives no lease either: what is held then serves to the end of ours.
-        _ = try await stream.call(["SET", .text(RegistryScripts.tag + ":taken"), "1", "PX", "1000"])
+        _ = try await stream.call(["SET", .text(RegistryScripts.tag + ":probe"), "1", "PX", "1000"])
         resyncs += 1
         let position = Int(parts[0].integer ?? 0)
         for subscriber in subscribers { try await subscriber.restore(from: stream) }
