@@ -1,6 +1,7 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """A child that hangs without dying: noticed, its connections taken by others, killed, started again."""
+import concurrent.futures
 import os
 import signal
 import threading
@@ -9,6 +10,7 @@ import time
 import pytest
 
 import hanging
+import upstreams
 from conftest import route, url
 from nodes import eventually
 
@@ -210,3 +212,23 @@ def test_a_redis_that_hangs_while_control_starts_is_noticed(stand):
     eventually(lambda: gone(redis), 90)
     eventually(lambda: answers(gateway), 30)
     assert hangs(gateway, "redis") >= 1 and statuses(gateway, app) == {200}
+
+
+def test_a_worker_that_was_stopped_takes_no_answer_for_late_that_was_there(make):
+    """As when the machine sleeps, or its container is paused: first what has arrived, then what is overdue."""
+    def script(connection, number):
+        while connection.request():
+            time.sleep(0.5)
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    server = upstreams.Scripted(script)
+    gateway = make([route("all", "/", access="open", timeouts={"first_byte": "1s"})], {"api": {"endpoints": [url(server)]}}, workers=1)
+    with concurrent.futures.ThreadPoolExecutor(100) as pool:
+        answers = [pool.submit(lambda: gateway.get("/").status) for _ in range(100)]
+        eventually(lambda: len(server.requests) == 100, pause=0.01)
+        worker = gateway.workers()[0]
+        os.kill(worker, signal.SIGSTOP)
+        time.sleep(2)
+        os.kill(worker, signal.SIGCONT)
+        assert {answer.result() for answer in answers} == {200}
+    server.stop()

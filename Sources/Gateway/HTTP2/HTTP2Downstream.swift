@@ -31,7 +31,7 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
 
     let worker: Worker
     let stream: ByteStream
-    let facts: ClientConnectionFacts
+    var facts: ClientConnectionFacts
     let session: HTTP2Session
     /// What was announced when the connection began.
     let settings: HTTP2Settings

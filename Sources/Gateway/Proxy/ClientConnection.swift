@@ -6,7 +6,8 @@ import Transport
 /// A connection of a client, whatever protocol it speaks, as its worker sees it.
 @Reactor
 protocol ClientConnection: AnyObject {
-    var facts: ClientConnectionFacts { get }
+    /// What is known of it; another object where a reload decides otherwise, so that requests under way keep theirs.
+    var facts: ClientConnectionFacts { get set }
     /// Ends now what is idle, and what is busy after the exchanges under way.
     func drain()
     /// The time to drain has passed: what is under way is told and ended.

@@ -3,7 +3,7 @@
 
 import Transport
 
-/// What is known of a client's connection, made once when it opens and shared by its exchanges.
+/// What is known of a client's connection, made when it opens and shared by its exchanges.
 @Reactor
 final class ClientConnectionFacts {
     let peer: IPAddress
@@ -47,5 +47,20 @@ final class ClientConnectionFacts {
         self.tls = tls
         self.redirectPort = redirectPort
         self.endpoints = endpoints
+    }
+
+    /// What is known of the connection under another configuration, in which its listener is still there.
+    func renewed(under snapshot: GatewaySnapshot) -> ClientConnectionFacts {
+        let renewed = ClientConnectionFacts(
+            peer: peer,
+            isTrustedProxy: snapshot.trusts(peer),
+            listener: listener,
+            tls: tls,
+            redirectPort: snapshot.settings.listeners[listener].traffic.redirectPort,
+            endpoints: snapshot.endpoints[listener]
+        )
+        renewed.session = session
+        renewed.share = share
+        return renewed
     }
 }

@@ -30,7 +30,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
 
     let worker: Worker
     let stream: ByteStream
-    let facts: ClientConnectionFacts
+    var facts: ClientConnectionFacts
     var state = State.idle
     var exchange: Exchange?
     var parser: RequestParser

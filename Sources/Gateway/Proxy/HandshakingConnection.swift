@@ -11,9 +11,9 @@ import Transport
 final class HandshakingConnection: StreamOwner, ClientConnection {
     private let worker: Worker
     private let stream: ByteStream
-    let facts: ClientConnectionFacts
-    /// Who has the stream since the handshake's end; whoever knows this object still is told through to it.
-    private var successor: (any ClientConnection)?
+    var facts: ClientConnectionFacts
+    /// Who has the stream since the handshake's end: for those who know this object still.
+    private(set) var successor: (any ClientConnection)?
 
     init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
         self.stream = stream
@@ -56,17 +56,9 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
     }
 
     func drain() {
-        if let successor { return successor.drain() }
         stream.close()
         worker.connectionClosed(self)
     }
 
-    func cut() {
-        if let successor { return successor.cut() }
-        drain()
-    }
-
-    func configurationChanged() {
-        successor?.configurationChanged()
-    }
+    func cut() { drain() }
 }

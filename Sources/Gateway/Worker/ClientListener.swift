@@ -59,7 +59,7 @@ final class ClientListener: ConnectionTaker {
         guard index < snapshot.settings.listeners.count else { return connection.close() }
         let settings = snapshot.settings.listeners[index]
         let address = connection.peer.ipAddress ?? ClientConnectionFacts.nobody
-        let isTrusted = snapshot.trustedProxies.contains { $0.contains(address) }
+        let isTrusted = snapshot.trusts(address)
         let refusal = worker.admission.refusal(
             address,
             isTLS: snapshot.tls[index] != nil,

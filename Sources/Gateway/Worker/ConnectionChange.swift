@@ -4,59 +4,81 @@
 import Transport
 
 extension Worker {
-    /// Tells the open connections that another configuration is in force, some at a time.
+    /// Tells the open connections that another configuration is in force, some at a time, and returns when all know.
     ///
-    /// Whom a connection is believed, and what it may ask of us, was decided when it opened: where that would be decided
-    /// otherwise now it ends as in a drain, and its client opens another. Those are waited for: a reload that says it is done
-    /// believes nobody whom it should not. A handshake that ends meanwhile hands on what it is told.
+    /// Whom a connection is believed, and what it may ask of us, was decided when it opened. Where that is decided otherwise now,
+    /// its next request is judged by the new; requests under way keep what they began with. Only where the listener is gone, or
+    /// takes its clients' addresses from others now, it ends as in a drain.
     func tellConnections(_ former: GatewaySnapshot) async {
         let change = ConnectionChange(from: former, to: snapshot)
-        var others: [any ClientConnection] = []
-        var ended = 0
-        for connection in Array(connections.values) {
-            guard change.concerns(connection.facts) else {
-                others.append(connection)
-                continue
-            }
-            connection.drain()
-            ended += 1
-            if ended.isMultiple(of: Self.toldAtOnce) { await loop.nextTurn() }
-        }
-        Task { @Reactor [loop, others] in
-            for (index, connection) in others.enumerated() {
-                connection.configurationChanged()
-                if index % Self.toldAtOnce == Self.toldAtOnce - 1 { await loop.nextTurn() }
+        for (index, connection) in Array(connections.values).enumerated() {
+            if index % Self.toldAtOnce == Self.toldAtOnce - 1 { await loop.nextTurn() }
+            let present = (connection as? HandshakingConnection)?.successor ?? connection
+            guard connections[ObjectIdentifier(present)] != nil else { continue }
+            if change.ends(present.facts) {
+                present.drain()
+            } else {
+                if change.concerns(present.facts) { renewFacts(of: present) }
+                present.configurationChanged()
             }
         }
     }
 
-    private static let toldAtOnce = 64
+    private static let toldAtOnce = 256
+
+    private func renewFacts(of connection: any ClientConnection) {
+        let former = connection.facts
+        let renewed = former.renewed(under: snapshot)
+        connection.facts = renewed
+        // A trusted proxy is many clients, and counted as none.
+        switch (former.isTrustedProxy, renewed.isTrustedProxy) {
+        case (true, false): renewed.share = admission.opened(renewed.peer)
+        case (false, true):
+            renewed.share = nil
+            admission.closed(renewed.peer)
+        case (true, true), (false, false): break
+        }
+    }
 }
 
 /// What two configurations say differently about connections that are open.
 @Reactor
 struct ConnectionChange {
     /// The listeners of which connections are served otherwise.
-    private let listeners: Set<Int>
+    private var changed: Set<Int> = []
+    /// Those of which no connection stays.
+    private var ended: Set<Int> = []
     private let after: GatewaySnapshot
     private let movesTrust: Bool
 
     init(from former: GatewaySnapshot, to after: GatewaySnapshot) {
         self.after = after
         movesTrust = former.trustedProxies != after.trustedProxies
-        var listeners: Set<Int> = []
         for (index, before) in former.settings.listeners.enumerated() {
-            let isSame = index < after.settings.listeners.count && before.serves(like: after.settings.listeners[index])
-            if !isSame { listeners.insert(index) }
+            guard index < after.settings.listeners.count else {
+                ended.insert(index)
+                continue
+            }
+            let now = after.settings.listeners[index]
+            if before.proxyProtocol != now.proxyProtocol || before.traffic.isTLS != now.traffic.isTLS {
+                ended.insert(index)
+            }
+            if !before.serves(like: now) { changed.insert(index) }
         }
-        self.listeners = listeners
     }
+
+    /// Whether a connection with these facts may not go on.
+    func ends(_ facts: ClientConnectionFacts) -> Bool { ended.contains(facts.listener) }
 
     /// Whether a connection with these facts would be given others now.
     func concerns(_ facts: ClientConnectionFacts) -> Bool {
-        if listeners.contains(facts.listener) { return true }
-        return movesTrust && after.trustedProxies.contains { $0.contains(facts.peer) } != facts.isTrustedProxy
+        changed.contains(facts.listener) || movesTrust && after.trusts(facts.peer) != facts.isTrustedProxy
     }
+}
+
+extension GatewaySnapshot {
+    /// Whether `peer` is one of `client_address.trusted_proxies`.
+    func trusts(_ peer: IPAddress) -> Bool { trustedProxies.contains { $0.contains(peer) } }
 }
 
 extension ListenerTraffic {
@@ -64,6 +86,13 @@ extension ListenerTraffic {
     var redirectPort: UInt16? {
         guard case .redirectToHTTPS(let port) = self else { return nil }
         return port
+    }
+
+    fileprivate var isTLS: Bool {
+        switch self {
+        case .tls: true
+        case .clear, .redirectToHTTPS: false
+        }
     }
 }
 

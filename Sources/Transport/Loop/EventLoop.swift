@@ -40,9 +40,11 @@ package final class EventLoop {
     var busy = BusySources()
     /// For whose events the last turn had no time left: they come first in the next.
     var late = WaitingLine<EventSource>()
-    /// Since when there are any.
+    /// Since when there are any, or may be.
     private var lateSince: MonotonicInstant?
     private static let timersWait: UInt64 = 100_000_000
+    /// Milliseconds by which a wait and the turn before it are longer than they ever are by themselves.
+    private static let stall: UInt64 = 50
     var busyNanoseconds: UInt64 = 500_000
     var latestLane: UInt8 = 0
     /// Whether turns are long at present, so that it is measured who takes the time.
@@ -167,7 +169,9 @@ package final class EventLoop {
     }
 
     private func turn() {
-        let count = unsafe epoll_wait(epoll, events, Self.eventsPerTurn, waitMilliseconds)
+        let wait = waitMilliseconds
+        let count = unsafe epoll_wait(epoll, events, Self.eventsPerTurn, wait)
+        let before = now
         now = .readClock()
         wallClock = 0
         if isMeasuring {
@@ -175,7 +179,10 @@ package final class EventLoop {
         } else {
             dispatchAll(count)
         }
-        if timersAreDue { timers.advance(to: now) }
+        // Of a process that was stopped, or a full list of events, more may be there than was fetched.
+        let hasSlept =
+            count < 0 || now.nanoseconds &- before.nanoseconds > (UInt64(max(wait, 0)) &+ Self.stall) &* 1_000_000
+        if timersAreDue(mayBeBehind: hasSlept || count == Self.eventsPerTurn) { timers.advance(to: now) }
         executor.runJobs(limit: Self.jobsPerTurn)
         if unsafe !enlisted.isEmpty { flush() }
         // Last, so that what the others have to say is on its way meanwhile.
@@ -189,8 +196,8 @@ package final class EventLoop {
 
     /// A deadline must not come before the event that kept it, as it would after a stall; but those that are put off must not hold it
     /// up for long either.
-    private var timersAreDue: Bool {
-        guard !late.isEmpty else {
+    private func timersAreDue(mayBeBehind: Bool) -> Bool {
+        guard mayBeBehind || !late.isEmpty else {
             lateSince = nil
             return true
         }
