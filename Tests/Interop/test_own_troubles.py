@@ -56,7 +56,7 @@ def test_why_redis_cannot_be_used_is_told_once(stand):
         gateway.configuration["state"].update(redis="redis://127.0.0.1:%d" % redis.port, redis_password="${env:REDIS_PASSWORD}")
         gateway.write()
         gateway.start(wait=False)
-        said = nodes.eventually(lambda: [line for line in reached(gateway) if "WRONGPASS" in line])
+        said = nodes.eventually(lambda: [line for line in reached(gateway) if "WRONGPASS" in line], 30)
         assert "Redis" in said[0]
         nodes.eventually(lambda: gateway.output().count("WRONGPASS") >= 2)
         # One line of control, one of the worker; both connect again and again.

@@ -4,6 +4,7 @@
 import contextlib
 import http.server
 import importlib.util
+import os
 import pathlib
 import random
 import shutil
@@ -27,9 +28,13 @@ backend = load_backend()
 
 
 def free_port():
-    """A port for a server that is yet to start: below those that the system gives to connections, one of which might take it meanwhile."""
+    """A port for a server that is yet to start: below those that the system gives to connections, one of which might take it meanwhile.
+
+    Each of several processes that run cases at once has ports of its own.
+    """
+    first = 10000 + 5500 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4)
     while True:
-        port = random.randrange(10000, 32768)
+        port = random.randrange(first, first + 5500)
         with socket.socket() as s, contextlib.suppress(OSError):
             s.bind(("127.0.0.1", port))
             return port

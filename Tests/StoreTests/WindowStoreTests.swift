@@ -212,7 +212,8 @@ import WindowModel
         /// Just before the call and just after its answer: the admission lies between.
         var admissions: [(before: MonotonicInstant, after: MonotonicInstant)] = []
         let end = MonotonicInstant.readClock().advanced(by: .seconds(4))
-        while MonotonicInstant.readClock() < end {
+        // On a busy machine it goes on until the window was full once.
+        while MonotonicInstant.readClock() < end || admissions.count < rule.limit {
             let before = MonotonicInstant.readClock()
             try await store.spend(spent)
             if spent.isAdmitted { admissions.append((before, .readClock())) }
@@ -223,7 +224,6 @@ import WindowModel
             let next = admissions[index + rule.limit]
             #expect(next.after.duration(since: first.before) >= .seconds(1))
         }
-        // How many more depends on how loaded the machine is.
         #expect(admissions.count >= rule.limit)
         connection.close()
     }
