@@ -3,6 +3,7 @@
 """What the cases share: one gateway for those that leave it as it was, and a maker for those that do not."""
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -21,6 +22,8 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
+        # Processes that share the cases must all name them alike, whenever each begins.
+        assert not re.search(r"\b1[789]\d{8}\b", item.name), "%s: a name that tells the time" % item.nodeid
         if item.get_closest_marker("long") and not LONG:
             item.add_marker(pytest.mark.skip(reason="SALLYPORT_TEST_LONG=1 runs it"))
 
