@@ -14,7 +14,8 @@ import Transport
         try source.start { seen.append($0) }
         // Only the loop's thread blocks the signal; a process-wide one could end another thread.
         pthread_kill(pthread_self(), SIGUSR2)
-        try await eventually(loop) { seen == [SIGUSR2] }
+        try await eventually(loop) { !seen.isEmpty }
+        #expect(seen == [SIGUSR2])
         source.stop()
     }
 }
