@@ -1,8 +1,6 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-import Buffers
-
 /// The text form of an API key: `sally_`, 12 characters of key id, 32 of secret, 6 of checksum; 56 bytes in all.
 ///
 /// The checksum (CRC-32 in base 62) refuses a mistyped key before any look-up; the id finds its record; the secret (190
@@ -95,50 +93,5 @@ package struct APIKeyText: Sendable, Equatable {
         }
         let id = String(decoding: bytes[idRange], as: UTF8.self)
         return (APIKeyID(rawValue: "key_" + id), String(decoding: bytes + check.reversed(), as: UTF8.self))
-    }
-}
-
-/// The digits 0-9, A-Z, a-z.
-enum Base62 {
-    static func isDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: false
-        }
-    }
-
-    /// Whether all bytes are digits, eight at a time.
-    static func areDigits(_ bytes: Span<UInt8>) -> Bool {
-        var index = 0
-        while index &+ 8 <= bytes.count {
-            guard areDigits(bytes.word(at: index)) else { return false }
-            index &+= 8
-        }
-        while index < bytes.count {
-            guard isDigit(bytes[index]) else { return false }
-            index &+= 1
-        }
-        return true
-    }
-
-    /// Whether all eight bytes of a word are digits.
-    ///
-    /// Of bytes below 128 adding `128 - n` sets the highest bit of those that are `n` or more, and carries into no other.
-    @inline(__always)
-    private static func areDigits(_ word: UInt64) -> Bool {
-        let folded = word | 0x2020_2020_2020_2020
-        let letters = (folded &+ 0x1f1f_1f1f_1f1f_1f1f) & ~(folded &+ 0x0505_0505_0505_0505)
-        let digits = (word &+ 0x5050_5050_5050_5050) & ~(word &+ 0x4646_4646_4646_4646)
-        return (letters | digits) & ~word & 0x8080_8080_8080_8080 == 0x8080_8080_8080_8080
-    }
-
-    static func digit(_ value: Int) -> UInt8 {
-        switch value {
-        case ..<10: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value)
-        case ..<36: UInt8(ascii: "A") + UInt8(truncatingIfNeeded: value - 10)
-        default: UInt8(ascii: "a") + UInt8(truncatingIfNeeded: value - 36)
-        }
     }
 }
