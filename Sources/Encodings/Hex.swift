@@ -17,7 +17,7 @@ package enum Hex {
         bytes.reserveCapacity(text.utf8.count / 2)
         var high: UInt8?
         for character in text.utf8 {
-            let value = try digit(character)
+            guard let value = value(of: character) else { throw .illegalCharacter }
             if let first = high {
                 bytes.append(first << 4 | value)
                 high = nil
@@ -39,22 +39,30 @@ package enum Hex {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 2)
         for index in 0..<bytes.count {
-            text.append(character(bytes[index] >> 4))
-            text.append(character(bytes[index] & 15))
+            text.append(digit(of: bytes[index] >> 4))
+            text.append(digit(of: bytes[index] & 15))
         }
         return String(decoding: text, as: UTF8.self)
     }
 
-    private static func character(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    /// The lower-case digit of a value below 16.
+    @inline(__always)
+    package static func digit(of value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "a") &- 10 &+ value
     }
 
-    private static func digit(_ character: UInt8) throws(HexError) -> UInt8 {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): return character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): return character - UInt8(ascii: "A") + 10
-        default: throw .illegalCharacter
-        }
+    /// The upper-case digit of a value below 16, as percent-encoding writes it (RFC 3986 2.1).
+    @inline(__always)
+    package static func upperDigit(of value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "A") &- 10 &+ value
+    }
+
+    /// The value of a digit of either case; nil for any other byte.
+    @inline(__always)
+    package static func value(of digit: UInt8) -> UInt8? {
+        let decimal = digit &- UInt8(ascii: "0")
+        if decimal < 10 { return decimal }
+        let letter = (digit | 0x20) &- UInt8(ascii: "a")
+        return letter < 6 ? letter &+ 10 : nil
     }
 }

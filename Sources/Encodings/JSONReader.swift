@@ -209,9 +209,7 @@ private struct JSONReader {
         var value: UInt32 = 0
         for _ in 0..<4 {
             let byte = try peek()
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 128 else {
-                throw failure(.illegalEscape)
-            }
+            guard let digit = Hex.value(of: byte) else { throw failure(.illegalEscape) }
             value = value << 4 | UInt32(digit)
             position += 1
         }

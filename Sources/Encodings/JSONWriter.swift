@@ -148,9 +148,8 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func escape(_ byte: UInt8) {
-        let digits = Array("0123456789abcdef".utf8)
         bytes.append(contentsOf: Array("\\u00".utf8))
-        bytes.append(digits[Int(byte >> 4)])
-        bytes.append(digits[Int(byte & 15)])
+        bytes.append(Hex.digit(of: byte >> 4))
+        bytes.append(Hex.digit(of: byte & 15))
     }
 }

@@ -55,12 +55,7 @@ import Testing
 extension APIKeyText {
     /// A key text with these 50 bytes and the checksum that belongs to them.
     static func signed(_ body: [UInt8]) -> String {
-        var sum = CRC32.checksum(of: body.span)
-        var check: [UInt8] = []
-        for _ in 0..<6 {
-            check.insert(Base62.digit(Int(sum % 62)), at: 0)
-            sum /= 62
-        }
-        return String(decoding: body + check, as: UTF8.self)
+        let checksum = Base62.checksum(of: body.span)
+        return String(decoding: body + checksum.indices.map { checksum[$0] }, as: UTF8.self)
     }
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// The text form of an API key: `sally_`, 12 characters of key id, 32 of secret, 6 of checksum; 56 bytes in all.
 ///
 /// The checksum (CRC-32 in base 62) refuses a mistyped key before any look-up; the id finds its record; the secret (190
@@ -40,11 +42,8 @@ package struct APIKeyText: Sendable, Equatable {
     package init?(parsing key: Span<UInt8>) {
         guard let name = Name(unchecked: key), key.starts(Self.prefix) else { return nil }
         guard Base62.areDigits(key.extracting(droppingFirst: Self.prefix.utf8.count)) else { return nil }
-        var sum = CRC32.checksum(of: key.extracting(0..<Self.checkedLength))
-        for index in stride(from: Self.length - 1, through: Self.checkedLength, by: -1) {
-            guard key[index] == Base62.digit(Int(sum % 62)) else { return nil }
-            sum /= 62
-        }
+        let checksum = Base62.checksum(of: key.extracting(0..<Self.checkedLength))
+        guard key.extracting(Self.checkedLength..<Self.length).equals(checksum.span) else { return nil }
         self.name = name
     }
 
@@ -75,23 +74,11 @@ package struct APIKeyText: Sendable, Equatable {
     }
 
     /// Makes a new key; `random` gives as many uniform bytes as it is asked for.
-    package static func mint<Failure: Error>(
-        random: (Int) throws(Failure) -> [UInt8]
-    ) throws(Failure) -> (id: APIKeyID, text: String) {
-        var bytes = Array(prefix.utf8)
-        while bytes.count < checkedLength {
-            // 248 = 4 * 62: bytes above it would favour the first digits.
-            for byte in try random(checkedLength) where byte < 248 && bytes.count < checkedLength {
-                bytes.append(Base62.digit(Int(byte % 62)))
-            }
-        }
-        var sum = CRC32.checksum(of: bytes.span)
-        var check: [UInt8] = []
-        for _ in checkedLength..<length {
-            check.append(Base62.digit(Int(sum % 62)))
-            sum /= 62
-        }
+    package static func mint(random: (Int) -> [UInt8]) -> (id: APIKeyID, text: String) {
+        var bytes = Array(prefix.utf8) + Base62.digits(checkedLength - prefix.utf8.count, random: random)
+        let checksum = Base62.checksum(of: bytes.span)
+        bytes.append(contentsOf: checksum.span)
         let id = String(decoding: bytes[idRange], as: UTF8.self)
-        return (APIKeyID(rawValue: "key_" + id), String(decoding: bytes + check.reversed(), as: UTF8.self))
+        return (APIKeyID(rawValue: "key_" + id), String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// A key of dialect vouch as it is written: `pk_live_`, an id of 12, a secret of 32 and a checksum of 6, in base 62.
 ///
 /// The checksum lets a mistyped key be refused before any look-up. A `pk_` key ships in apps and is no secret; a `sk_`
@@ -15,11 +17,10 @@ package struct VouchKeyText: Sendable, Equatable {
 
     private static let idLength = 12
     private static let secretLength = 32
-    private static let checkLength = 6
     private static let prefixLength = 8
 
     /// How long every key is.
-    package static let length = prefixLength + idLength + secretLength + checkLength
+    package static let length = prefixLength + idLength + secretLength + Base62.checksumLength
 
     /// Parses a presented key; nil when form or checksum is wrong.
     package init?(parsing text: String) {
@@ -27,8 +28,9 @@ package struct VouchKeyText: Sendable, Equatable {
         guard bytes.count == Self.length, let (kind, isLive) = Self.meaning(of: text.prefix(Self.prefixLength)),
             bytes[Self.prefixLength...].allSatisfy(Base62.isDigit)
         else { return nil }
-        let checked = bytes.dropLast(Self.checkLength)
-        guard Self.check(Array(checked)) == Array(bytes.suffix(Self.checkLength)) else { return nil }
+        let checked = Self.length - Base62.checksumLength
+        let checksum = Base62.checksum(of: bytes.span.extracting(0..<checked))
+        guard bytes.span.extracting(checked..<Self.length).equals(checksum.span) else { return nil }
         self.kind = kind
         self.isLive = isLive
         let id = bytes[Self.prefixLength..<Self.prefixLength + Self.idLength]
@@ -42,15 +44,11 @@ package struct VouchKeyText: Sendable, Equatable {
         random: (Int) -> [UInt8]
     ) -> (id: APIKeyID, text: String) {
         var bytes = Array("\(kind.rawValue)_\(isLive ? "live" : "test")_".utf8)
-        let checkedLength = length - checkLength
-        while bytes.count < checkedLength {
-            // 248 = 4 * 62: bytes above it would favour the first digits.
-            for byte in random(checkedLength) where byte < 248 && bytes.count < checkedLength {
-                bytes.append(Base62.digit(Int(byte % 62)))
-            }
-        }
+        bytes += Base62.digits(idLength + secretLength, random: random)
+        let checksum = Base62.checksum(of: bytes.span)
+        bytes.append(contentsOf: checksum.span)
         let id = String(decoding: bytes[prefixLength..<prefixLength + idLength], as: UTF8.self)
-        return (APIKeyID(rawValue: "key_" + id), String(decoding: bytes + check(bytes), as: UTF8.self))
+        return (APIKeyID(rawValue: "key_" + id), String(decoding: bytes, as: UTF8.self))
     }
 
     private static func meaning(of prefix: Substring) -> (VouchKeyKind, isLive: Bool)? {
@@ -61,16 +59,6 @@ package struct VouchKeyText: Sendable, Equatable {
         case "sk_test_": (.management, false)
         default: nil
         }
-    }
-
-    private static func check(_ bytes: [UInt8]) -> [UInt8] {
-        var sum = CRC32.checksum(of: bytes.span)
-        var digits: [UInt8] = []
-        for _ in 0..<checkLength {
-            digits.append(Base62.digit(Int(sum % 62)))
-            sum /= 62
-        }
-        return digits.reversed()
     }
 }
 

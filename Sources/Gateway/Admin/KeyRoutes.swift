@@ -28,7 +28,7 @@ extension AdminRoutes {
             return try await createVouchKey(request, name: name, kind: kind)
         }
         let createdAt = now()
-        let (id, text) = APIKeyText.mint { count in Self.randomBytes(count) }
+        let (id, text) = APIKeyText.mint(random: NewNames.randomBytes)
         let secret = peppers.hash(text.utf8.span, .apiKey, createdAt: createdAt)
         let key = APIKeyRecord(id: id, name: name, secret: secret)
         let answer = try await change(app: request.path[1], by: request.by) { record throws(RegistryError) in
@@ -95,10 +95,5 @@ extension AdminRoutes {
                 ("id", .string(id.rawValue)),
             ]
         }
-    }
-
-    static func randomBytes(_ count: Int) -> [UInt8] {
-        var random = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 }

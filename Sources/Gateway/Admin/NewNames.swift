@@ -2,39 +2,40 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Credentials
+import Encodings
 
 /// Makes up ids that cannot be guessed or met twice.
 enum NewNames {
     /// `app_` and 16 letters or digits: 95 bits.
     static func appID() -> AppID.RawValue {
-        "app_" + random(16, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        "app_" + lettersAndDigits(16)
     }
 
     /// 24 hexadecimal digits.
     static func recordID() -> RecordID {
-        RecordID(rawValue: random(24, from: "0123456789abcdef"))
+        RecordID(rawValue: Hex.encode(randomBytes(12)))
     }
 
     /// An app's secret: `sallysec_` for people and secret scanners, and 40 letters or digits, 238 bits.
     static func secret() -> String {
-        "sallysec_" + random(40, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        "sallysec_" + lettersAndDigits(40)
     }
 
     /// A token of the admin API.
     static func adminToken() -> String {
-        AdminTokenText.prefix + random(44, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        AdminTokenText.prefix + lettersAndDigits(44)
     }
 
     /// A debug token: `adt_` for people and secret scanners, and 25 letters or digits, 148 bits.
     static func debugToken() -> String {
-        "adt_" + random(25, from: "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        "adt_" + lettersAndDigits(25)
     }
 
     /// The id of a debug token.
-    static func debugTokenID() -> String { "dt_" + random(12, from: "0123456789abcdefghijklmnopqrstuvwxyz") }
+    static func debugTokenID() -> String { "dt_" + lowerCase(12) }
 
     /// The id of a token.
-    static func tokenID() -> String { random(24, from: "0123456789abcdefghijklmnopqrstuvwxyz") }
+    static func tokenID() -> String { lowerCase(24) }
 
     /// A username made from a name for people: `My App` becomes `my-app`.
     static func username(from name: String) -> String {
@@ -64,11 +65,22 @@ enum NewNames {
             && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
-    private static func random(_ count: Int, from alphabet: String) -> String {
-        let letters = Array(alphabet.unicodeScalars)
+    /// As many bytes of the system's randomness.
+    static func randomBytes(_ count: Int) -> [UInt8] {
         var random = SystemRandomNumberGenerator()
-        var text = ""
-        for _ in 0..<count { text.unicodeScalars.append(letters[Int.random(in: letters.indices, using: &random)]) }
-        return text
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    private static func lettersAndDigits(_ count: Int) -> String {
+        String(decoding: Base62.digits(count, random: randomBytes), as: UTF8.self)
+    }
+
+    private static func lowerCase(_ count: Int) -> String {
+        let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
+        var random = SystemRandomNumberGenerator()
+        return String(
+            decoding: (0..<count).map { _ in letters[Int.random(in: letters.indices, using: &random)] },
+            as: UTF8.self
+        )
     }
 }

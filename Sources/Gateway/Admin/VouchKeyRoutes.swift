@@ -20,7 +20,7 @@ extension AdminRoutes {
         let mode = try request.text("mode")
         guard mode == "live" || mode == "test" else { throw .badRequest("mode is live or test") }
         let createdAt = now()
-        let (id, text) = VouchKeyText.mint(kind, isLive: mode == "live") { Self.randomBytes($0) }
+        let (id, text) = VouchKeyText.mint(kind, isLive: mode == "live", random: NewNames.randomBytes)
         let key = VouchKeyRecord(
             id: id,
             name: name,

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Credentials
+import Encodings
 
 /// A refusal as gRPC callers read it: 200 with trailers only, so the fields are the whole answer.
 enum GRPCAnswer {
@@ -41,13 +42,12 @@ enum GRPCAnswer {
 
     /// Percent-encodes all but the printable ASCII bytes, and `%` (gRPC over HTTP/2, "Responses").
     static func percentEncoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             if (0x20...0x7e).contains(byte), byte != UInt8(ascii: "%") {
                 bytes.append(byte)
             } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                bytes += [UInt8(ascii: "%"), Hex.upperDigit(of: byte >> 4), Hex.upperDigit(of: byte & 15)]
             }
         }
         return String(decoding: bytes, as: UTF8.self)

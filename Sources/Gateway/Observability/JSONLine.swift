@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Buffers
+import Encodings
 
 /// Appends JSON members to a buffer without allocating; `member` is a literal such as `,"name":`, so that most of a line
 /// is copied and not made.
@@ -111,14 +112,10 @@ enum JSONLine {
             case 0x5C: buffer.append("\\\\")
             default:
                 buffer.append("\\u00")
-                buffer.append(hex(bytes[index] >> 4))
-                buffer.append(hex(bytes[index] & 15))
+                buffer.append(Hex.digit(of: bytes[index] >> 4))
+                buffer.append(Hex.digit(of: bytes[index] & 15))
             }
         }
         buffer.append(bytes.extracting(start..<bytes.count))
-    }
-
-    private static func hex(_ digit: UInt8) -> UInt8 {
-        digit < 10 ? 0x30 &+ digit : 0x57 &+ digit
     }
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Encodings
+
 /// Reads the line before a chunk: its size and extensions, byte by byte, so that any cut is as good as none.
 ///
 /// RFC 9112 7.1.1: `1*HEXDIG *( BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] ) CRLF`.
@@ -31,11 +33,11 @@ struct ChunkLineStateMachine {
     /// Takes the next byte; true when it ended the line.
     @inline(__always)
     mutating func take(_ byte: UInt8) throws(HTTPViolation) -> Bool {
-        if state == .size, let digit = Self.hexDigit(byte) {
+        if state == .size, let digit = Hex.value(of: byte) {
             digits += 1
             // Sixteen digits hold every size; the check keeps the sum inside Int.
             guard digits <= 16, size <= Int.max >> 4 else { throw .malformedChunkSize }
-            size = size << 4 | digit
+            size = size << 4 | Int(digit)
             return false
         }
         return try takeOther(byte)
@@ -91,12 +93,5 @@ struct ChunkLineStateMachine {
             break
         }
         throw .malformedChunkExtension
-    }
-
-    @inline(__always)
-    private static func hexDigit(_ byte: UInt8) -> Int? {
-        if byte.isASCIIDigit { return Int(byte &- 0x30) }
-        let letter = (byte | 0x20) &- 0x61
-        return letter < 6 ? Int(letter) + 10 : nil
     }
 }

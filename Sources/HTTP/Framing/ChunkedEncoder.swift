@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Buffers
+import Encodings
 
 /// Writes a chunked body.
 package enum ChunkedEncoder {
@@ -11,8 +12,7 @@ package enum ChunkedEncoder {
         precondition(size > 0, "a chunk of no bytes would end the body")
         var shift = (UInt64.bitWidth - 1 - UInt64(size).leadingZeroBitCount) / 4 * 4
         while shift >= 0 {
-            let digit = UInt8(truncatingIfNeeded: size &>> shift) & 15
-            buffer.append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
+            buffer.append(Hex.digit(of: UInt8(truncatingIfNeeded: size &>> shift) & 15))
             shift -= 4
         }
         buffer.append("\r\n")

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Buffers
+import Encodings
 
 /// Dates as HTTP writes them: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 5.6.7).
 package enum HTTPDate {
@@ -15,7 +16,7 @@ package enum HTTPDate {
         let seconds = Int(min(max(seconds, 0), 253_402_300_799))
         let days = seconds / 86_400
         let rest = seconds % 86_400
-        let date = civil(fromDays: days)
+        let date = CivilDate(daysSince1970: Int64(days))
         buffer.append(weekdays[days % 7])
         buffer.append(", ")
         appendTwo(date.day, to: &buffer)
@@ -36,17 +37,5 @@ package enum HTTPDate {
     private static func appendTwo(_ value: Int, to buffer: inout ByteBuffer) {
         buffer.append(0x30 &+ UInt8(truncatingIfNeeded: value / 10))
         buffer.append(0x30 &+ UInt8(truncatingIfNeeded: value % 10))
-    }
-
-    /// The Gregorian date, counting years from March so that the leap day comes last.
-    private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted % 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Encodings
+
 /// Reads a path the way the most credulous back end might.
 enum PathReader {
     /// One byte of a path, an escape read as what it stands for.
@@ -105,9 +107,9 @@ enum PathReader {
         let byte = path[index]
         if byte == 0x5c { throw .backslash }
         guard byte == 0x25 else { return Unit(byte: byte, isEscaped: false, length: 1) }
-        guard index + 2 < path.count, let high = hexDigit(path[index + 1]), let low = hexDigit(path[index + 2]) else {
-            throw .malformedEscape
-        }
+        guard index + 2 < path.count, let high = Hex.value(of: path[index + 1]),
+            let low = Hex.value(of: path[index + 2])
+        else { throw .malformedEscape }
         let value = high << 4 | low
         switch value {
         case 0x2f: throw .encodedSlash
@@ -124,22 +126,12 @@ enum PathReader {
             return
         }
         form.append(0x25)
-        form.append(upperHexDigit(unit.byte >> 4))
-        form.append(upperHexDigit(unit.byte & 15))
+        form.append(Hex.upperDigit(of: unit.byte >> 4))
+        form.append(Hex.upperDigit(of: unit.byte & 15))
     }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         byte.asciiLowercased &- 0x61 < 26 || byte.isASCIIDigit
             || byte == 0x2d || byte == 0x2e || byte == 0x5f || byte == 0x7e
-    }
-
-    private static func upperHexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? 0x30 + value : 0x37 + value
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
-        if byte.isASCIIDigit { return byte &- 0x30 }
-        let letter = (byte | 0x20) &- 0x61
-        return letter < 6 ? letter + 10 : nil
     }
 }
