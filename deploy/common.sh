@@ -96,7 +96,8 @@ release_build() {
     place_backtracer "${BINARY%/*}"
 }
 
-# place_backtracer FOLDER: puts the program that writes where a process trapped beside the binary, which looks for it there.
+# place_backtracer FOLDER: puts the program that writes where a process trapped beside the binary,
+# which looks for it there.
 place_backtracer() {
     local swift found
     swift=$(readlink -f "$(command -v swift)")

@@ -45,7 +45,8 @@ for target in "${targets[@]}"; do
     log=$(mktemp)
     program=ProofsFuzz
     [[ " ${wire[*]} " != *" $target "* ]] || program=WireFuzz
-    # Swift keeps tags in the pointers of its enums, which the leak checker takes for lost; the memory limit watches leaks.
+    # Swift keeps tags in the pointers of its enums, which the leak checker takes for lost; the
+    # memory limit watches leaks.
     if SALLYPORT_FUZZ_TARGET=$target SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0 .build/fuzz/release/$program \
         "$corpus/$target" -max_len=65536 -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 \
         -artifact_prefix="Fuzz/crashes/$target-" -print_final_stats=1 >"$log" 2>&1; then

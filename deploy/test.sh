@@ -58,7 +58,8 @@ interop() {
     .venv/bin/python -m pytest Tests/Interop -p no:cacheprovider -n 3 --dist loadfile "$@"
 }
 
-# The requirement table: each row's example against the release binary; SALLYPORT_ROWS=FILE writes what was expected and seen.
+# The requirement table: each row's example against the release binary; SALLYPORT_ROWS=FILE writes
+# what was expected and seen.
 requirements() { .venv/bin/python -m pytest Tests/Spec -p no:cacheprovider -q; }
 
 # A second reading of the documents about proofs judges the vectors and minted proofs beside the binary.

@@ -34,7 +34,7 @@ class ProxyJobs:
     def note(self, job, server, **figures):
         self.rows.setdefault(job, {}).setdefault(server, []).append(figures)
 
-    # -- servers -------------------------------------------------------------------
+    # -- servers
     def servers(self, mode, job):
         bench, algorithm = self.bench, ALGORITHMS.get(mode)
         made = []
@@ -97,7 +97,7 @@ class ProxyJobs:
         folder = {"plain": "", "key": "/key", "hs256-redis": "/shared", "es256-redis": "/shared"}.get(mode, "/tokens")
         return (folder if server.name == OURS else "") + "/1k"
 
-    # -- small answers ---------------------------------------------------------------
+    # -- small answers
     def J0(self):
         self.busy("J0", "plain", lambda server: ["--path", "/1k", "--conns", 64])
 
@@ -123,7 +123,7 @@ class ProxyJobs:
     def J3_es256(self):
         self.credentials("J3-es256", "es256-redis", lambda server: "tokens")
 
-    # -- large bodies ------------------------------------------------------------------
+    # -- large bodies
     def J4_down(self):
         self.busy("J4-down", "plain", lambda server: ["--path", "/1m", "--conns", 16])
 
@@ -138,7 +138,7 @@ class ProxyJobs:
         body.write_bytes(b"x" * (1 << 20))
         self.busy("J4-up-h2", "plain", lambda server: ["/sink", "-c", 4, "-m", 4, "-d", body], self.bench.h2load)
 
-    # -- connections ---------------------------------------------------------------------
+    # -- connections
     def J5_full(self):
         self.busy("J5-full", "plain", lambda server: ["--path", "/1k", "--conns", 32, "--mode", "conn"])
 

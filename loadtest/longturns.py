@@ -82,7 +82,7 @@ class Bench:
             made = watch.stop()
         return 1000 * max(own for own, _, _ in made), len(made)
 
-    # -- the works --------------------------------------------------------------
+    # -- the works
     def makes_apps(self):
         """apps are made, as many as there will be"""
         while len(self.apps) < self.count:

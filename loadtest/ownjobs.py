@@ -45,7 +45,7 @@ class Jobs(ProxyJobs):
         finally:
             gateway.remove()
 
-    # -- a flood of tokens -----------------------------------------------------------
+    # -- a flood of tokens
     def flood(self):
         """Tokens that nobody has seen, each with a signature to check; the good client comes from another address.
 
@@ -120,7 +120,7 @@ class Jobs(ProxyJobs):
         figure = float(re.search(r"^\+F4:\d+:256:[\d.e+-]+:([\d.e+-]+)", said, re.M)[1])
         return figure * 1e6 if figure < 1 else 1e6 / figure
 
-    # -- revocations --------------------------------------------------------------------
+    # -- revocations
     def revocation(self):
         """From the administrator's request to `confirmed`, while both nodes serve 60 % of what they can."""
         bench, trials = self.bench, 100 if self.options.quick else 300
@@ -166,7 +166,7 @@ class Jobs(ProxyJobs):
         token = node.admin("POST", "/apps/%s/tokens" % app, {})
         return "POST", "/tokens/revoke", {"token_id": token["token_id"], "app": app}
 
-    # -- memory ---------------------------------------------------------------------------
+    # -- memory
     def memory(self):
         gateway = self.bench.gateway(workers=2)
         try:

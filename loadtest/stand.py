@@ -112,7 +112,7 @@ class Stand:
     def file(self, name):
         return self.directory / name
 
-    # -- materials ---------------------------------------------------------------
+    # -- materials
     def build_tools(self):
         tls = ["-lssl", "-lcrypto"]
         shared = (HERE / "src/serve.h").stat().st_mtime
@@ -143,7 +143,7 @@ class Stand:
         self.file("jwt-keys.json").write_text(json.dumps({"keys": [{"kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": "k1", "alg": "ES256", "use": "sig"}]}))
         self.file("origins.nginx").write_text("".join('"%s" 1;\n' % o for o in origins))
 
-    # -- processes ---------------------------------------------------------------
+    # -- processes
     def spawn(self, name, arguments, core, port):
         process = upstreams.Process(["taskset", "-c", core, *arguments], self.file(name + ".log"), port, cwd=self.directory)
         self.processes.append(process)
@@ -263,7 +263,7 @@ class Stand:
             lines += ["X-Api-Key: %s\tX-App-Id: %s\n" % (key, app) for key in keys]
         self.file("our-keys").write_text("".join(lines[:ROTATED]))
 
-    # -- load ----------------------------------------------------------------------
+    # -- load
     def loadgen(self, port, seconds, *arguments):
         said = run("taskset", "-c", LOAD_CORE, self.file("loadgen"), "--port", port, "--tls", "--host", HOST, "--duration", seconds, *arguments, timeout=seconds + 60)
         return json.loads(said)

@@ -4,8 +4,8 @@
 import Buffers
 import HTTP
 
-/// What must hold for HTTP/1.1: any two ways of cutting the same bytes give the same messages, and what is written for an
-/// upstream has the one reading that was judged.
+/// What must hold for HTTP/1.1: any two ways of cutting the same bytes give the same messages, and what is written for
+/// an upstream has the one reading that was judged.
 package enum MessageProperties {
     /// Requests of a client.
     package static func requests(_ bytes: [UInt8]) {

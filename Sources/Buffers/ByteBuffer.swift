@@ -9,8 +9,8 @@ import Glibc
 /// the back both return to zero, so a drained buffer never moves bytes. Owned by one connection or exchange, freed with
 /// it. Never shared: it is not copyable and lives where its owner lives.
 ///
-/// `@usableFromInline` is what lets other modules inline its methods: in a `package` type without it `@inlinable` has no
-/// effect, silently (a tenth of a request's own instructions).
+/// `@usableFromInline` is what lets other modules inline its methods: in a `package` type without it `@inlinable` has
+/// no effect, silently (a tenth of a request's own instructions).
 @safe
 @usableFromInline
 package struct ByteBuffer: ~Copyable {

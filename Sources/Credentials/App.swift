@@ -40,7 +40,8 @@ package final class App: Sendable {
         (self.nativeFields, self.engineFields) = Self.upstreamFields(record)
     }
 
-    /// The field lines that tell an upstream which app was judged, in the names of the route's dialect (architecture §4).
+    /// The field lines that tell an upstream which app was judged, in the names of the route's
+    /// dialect (architecture §4).
     package func upstreamFields(_ dialect: Dialect) -> [UInt8] {
         dialect == .appengine ? engineFields : nativeFields
     }

@@ -16,7 +16,8 @@ package struct Refusal: Sendable, Equatable {
     package var nextSteps: [String]
     /// Whole seconds after which the same call may succeed.
     package var retryAfter: Int?
-    /// What `Proxy-Status` says of a failed upstream: an error type of RFC 9209 2.3, with parameters where there are any.
+    /// What `Proxy-Status` says of a failed upstream: an error type of RFC 9209 2.3, with
+    /// parameters where there are any.
     package var proxyError: String?
     /// Further facts for `data`, such as `trust` and `required`.
     package var details: [(name: String, value: String)]

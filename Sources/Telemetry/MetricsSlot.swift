@@ -6,12 +6,12 @@ import Synchronization
 
 /// One process's metrics in a shared mapping: a directory of named series and the cells they count in.
 ///
-/// Exactly one process writes a slot (its worker); control reads it, and the supervisor sets its gauges to zero when the
-/// worker is dead. The mapping outlives its writer: the successor finds each series by name and counts on, so no counter
-/// goes down. A slot stays mapped for the life of the process; handles point into it.
+/// Exactly one process writes a slot (its worker); control reads it, and the supervisor sets its gauges to zero when
+/// the worker is dead. The mapping outlives its writer: the successor finds each series by name and counts on, so no
+/// counter goes down. A slot stays mapped for the life of the process; handles point into it.
 ///
-/// Layout, in pages: header | directory of `seriesLimit` entries of 256 bytes | `cellLimit` cells of 8 bytes. The file is
-/// sparse, so untouched pages cost nothing.
+/// Layout, in pages: header | directory of `seriesLimit` entries of 256 bytes | `cellLimit` cells of 8 bytes. The file
+/// is sparse, so untouched pages cost nothing.
 @safe
 package final class MetricsSlot: Sendable {
     // Proof: set once in init; memory behind it is reached through atomics, but for directory entries, which are

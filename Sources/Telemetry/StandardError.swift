@@ -5,9 +5,9 @@ import Glibc
 
 /// Standard error as all processes of a gateway write to it: whole lines, and never waiting for whoever reads them.
 ///
-/// It is shared with whoever started us, so it stays as it is: a pipe is opened anew, so that O_NONBLOCK is ours alone; a
-/// socket is told with each line; another user's pipe, which cannot be opened, is asked before each line. What is not
-/// taken is lost.
+/// It is shared with whoever started us, so it stays as it is: a pipe is opened anew, so that O_NONBLOCK is ours
+/// alone; a socket is told with each line; another user's pipe, which cannot be opened, is asked before each line.
+/// What is not taken is lost.
 package enum StandardError {
     private enum Kind { case file, pipe, sharedPipe, socket }
 

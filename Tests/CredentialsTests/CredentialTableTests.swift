@@ -8,7 +8,8 @@ import Testing
 
 /// The full product of app states, presented credentials, routes and dialects against `Golden/Judgements.txt`.
 ///
-/// `SALLYPORT_RECORD=1 swift test --filter CredentialTable` writes the table anew; its difference is reviewed like code.
+/// `SALLYPORT_RECORD=1 swift test --filter CredentialTable` writes the table anew; its
+/// difference is reviewed like code.
 @Suite struct CredentialTableTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Golden/Judgements.txt")

@@ -33,7 +33,7 @@ def sha256(data):
     return hashlib.sha256(data).digest()
 
 
-# -- a DER writer, as small as can be ------------------------------------------------------------------------------
+# -- a DER writer, as small as can be
 def der(tag, *parts):
     content = b"".join(parts)
     size = len(content)
@@ -67,7 +67,7 @@ def number(value, tag=2):
     return der(bytes([tag]), value.to_bytes(value.bit_length() // 8 + 1, "big"))
 
 
-# -- authorities ----------------------------------------------------------------------------------------------------
+# -- authorities
 def name(text):
     return x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Played"), x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
@@ -130,7 +130,7 @@ class Authorities:
             serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo))
 
 
-# -- iPhone ----------------------------------------------------------------------------------------------------------
+# -- iPhone
 class IPhone:
     """One install with one App Attest key."""
 
@@ -170,7 +170,7 @@ class IPhone:
         return b64(cbor2.dumps({"signature": signature, "authenticatorData": data}))
 
 
-# -- Android ---------------------------------------------------------------------------------------------------------
+# -- Android
 class Android:
     """One phone with hardware-backed keys; its state is what its key attestations say."""
 

@@ -103,7 +103,7 @@ class Frames:
     def close(self):
         self.socket.close()
 
-    # -- sending ---------------------------------------------------------------
+    # -- sending
     def send(self, data):
         self.socket.sendall(data)
 
@@ -160,7 +160,7 @@ class Frames:
             for id in (0, stream):
                 self.sent[id] = self.sent.get(id, 0) + part
 
-    # -- receiving -------------------------------------------------------------
+    # -- receiving
     def read_frame(self, seconds=5):
         """The next frame; None at the end of the connection; TimeoutError when none comes."""
         end = time.monotonic() + seconds

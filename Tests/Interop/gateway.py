@@ -78,7 +78,7 @@ class Gateway:
         """JSON is YAML: flow mappings with quoted keys."""
         self.file.write_text(text if text is not None else json.dumps(self.configuration, indent=1))
 
-    # -- life ------------------------------------------------------------------
+    # -- life
     def start(self, wait=True):
         with open(self.log, "ab") as out:
             self.process = subprocess.Popen(
@@ -150,7 +150,7 @@ class Gateway:
     def reload(self):
         self.process.send_signal(signal.SIGHUP)
 
-    # -- processes ---------------------------------------------------------------
+    # -- processes
     def descendants(self):
         found, queue = [], [self.process.pid]
         while queue:
@@ -174,7 +174,7 @@ class Gateway:
             assert time.monotonic() < end, "%d workers wanted, have %s" % (count, now)
             time.sleep(0.002)
 
-    # -- what it says --------------------------------------------------------------
+    # -- what it says
     def output(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
@@ -202,7 +202,7 @@ class Gateway:
         assert status == 200, text
         return {m[1]: float(m[2]) for m in re.finditer(r"^([a-zA-Z_:][^\s{]*(?:\{.*?\})?) (\S+)", text, re.M)}
 
-    # -- the command line ------------------------------------------------------------
+    # -- the command line
     def run(self, *arguments, timeout=30, **options):
         arguments = [str(a) for a in arguments]
         environment = dict(self.environment, SALLYPORT_ADMIN=self.configuration["admin"]["address"])
@@ -257,7 +257,7 @@ class Gateway:
         finally:
             client.close()
 
-    # -- requests ------------------------------------------------------------------------
+    # -- requests
     def wire(self, tls=False, **options):
         return wire.Wire(self.port if tls else self.clear_port, tls=tls, **options)
 

@@ -133,7 +133,7 @@ class Client:
         return made
 
 
-# -- fixtures of the suites that sign in; each imports those it uses -----------------------
+# -- fixtures of the suites that sign in; each imports those it uses
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ def claims(token):
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
-# -- C.1 -------------------------------------------------------------------------------------------------------------
+# -- C.1
 def test_challenges(one, make_app):
     client, other = make_app(), make_app(organization="globex")
     seen = row("APP-011", client.post("/profile/app/challenge", {"appId": client.name}), 200, {"nonce": ..., "expiresAt": ...})
@@ -150,7 +150,7 @@ def test_challenges(one, make_app):
     row("OQ-36", client.post("/profile/app/challenge", b" " * 70000), 413, envelope("payload_too_large", 413, "/profile/app/challenge"))
 
 
-# -- C.2, iPhones ----------------------------------------------------------------------------------------------------
+# -- C.2, iPhones
 def test_an_iphone_signs_its_app_in(one, backend, make_app, iphone):
     client = make_app()
     first = row("APP-003 APP-021 APP-062", client.ios_first(iphone), 200, {"token": ..., "expiresIn": 3600, "platform": "ios"})
@@ -210,7 +210,7 @@ def test_a_blocked_install(one, make_app, iphone):
     row("APP-026 unblocked", client.ios(iphone), 200)
 
 
-# -- C.2, Androids ---------------------------------------------------------------------------------------------------
+# -- C.2, Androids
 def test_androids(one, make_app, authorities, android):
     client, bare = make_app(), make_app(identity=False)
     seen = row("APP-028 APP-062", client.android(android), 200, {"token": ..., "expiresIn": 3600, "platform": "android"})
@@ -236,7 +236,7 @@ def test_androids(one, make_app, authorities, android):
     row("13.3 proof_missing", client.attest("android"), 401, failed("proof_missing"))
 
 
-# -- C.2, pages ------------------------------------------------------------------------------------------------------
+# -- C.2, pages
 def test_pages(one, backend, make_app):
     client = make_app(check="off", identity=False)
     row("APP-043", client.web("shop.example.com", {"Origin": "https://shop.example.com"}), 401, failed("web_not_configured"))
@@ -271,7 +271,7 @@ def test_pages(one, backend, make_app):
         row("APP-058 APP-083", client.web("shop.example.com"), 200)
 
 
-# -- C.2, simulators -------------------------------------------------------------------------------------------------
+# -- C.2, simulators
 def test_debug_tokens(one, backend, make_app):
     client, other = make_app(), make_app()
     made = client.cli("debug-tokens", "create", "--name", "iPhone 16 simulator")
@@ -300,7 +300,7 @@ def test_debug_tokens(one, backend, make_app):
     row("APP-074 APP-094", client.attest("debug", debugToken=token), 401, failed("debug_not_allowed"))
 
 
-# -- the form, and the order of the checks ---------------------------------------------------------------------------
+# -- the form, and the order of the checks
 def test_the_form(one, make_app):
     client = make_app()
     row("APP-096", client.post("/profile/app/attest", {"platform": "ios"}), 400, envelope("bad_request", 400, "/profile/app/attest", sentence="appId is required."))
@@ -373,7 +373,7 @@ def test_one_address_may_ask_so_often(site, backend, authorities, tmp_path_facto
         note("SAL-012 routes", [200] * 12, [one.get("/any", source="127.6.0.1").status for _ in range(12)])
 
 
-# -- C.3 -------------------------------------------------------------------------------------------------------------
+# -- C.3
 def test_servers_and_the_check(one, backend, make_app, iphone):
     client, other = make_app(check="off"), make_app(check="off")
     secret = client.cli("secret", "rotate")["secret"]
@@ -402,7 +402,7 @@ def test_servers_and_the_check(one, backend, make_app, iphone):
     row("APP-009", other.key(other.cli("secret", "rotate")["secret"]), 200)
 
 
-# -- C.4, C.5 --------------------------------------------------------------------------------------------------------
+# -- C.4, C.5
 def test_guests(one, backend, make_app, iphone):
     client, other = make_app(), make_app()
     token = client.ios_first(iphone).json()["token"]
@@ -438,7 +438,7 @@ def test_calls_with_and_without_a_token(one, make_app, iphone):
     row("APP-090", client.guest(token), 401, envelope("app_revoked", 401, "/profile/guest/auth"))
 
 
-# -- C.6, and the statistics -----------------------------------------------------------------------------------------
+# -- C.6, and the statistics
 def test_the_identity(one, make_app, authorities):
     client = make_app(identity=False)
     decryption, verification = authorities.play_keys

@@ -179,7 +179,7 @@ def test_a_client_cannot_describe_another_request(proxy, own):
     assert told(answer).get("sallyport-person", "") in ("", None)
 
 
-# -- without a proxy: the answers themselves ------------------------------------------------
+# -- without a proxy: the answers themselves
 
 
 def ask(served, fields, method="GET", uri="/v1/x", host="api.example.test", asked="GET", path="/gateway/check"):

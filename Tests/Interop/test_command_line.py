@@ -42,7 +42,7 @@ def test_every_verb_of_the_table_is_there():
     note("14.1 listing commands take --json", [], [verb for verb in LISTS if "--json" not in run(*verb.split(), "--help").stdout])
 
 
-# -- native detect ---------------------------------------------------------------------------------------------------
+# -- native detect
 def test_native_detect_reads_a_project_and_asks_nobody(tmp_path):
     (tmp_path / "app.json").write_text(json.dumps({"expo": {"ios": {"bundleIdentifier": "com.example.fieldapp"}, "android": {"package": "com.example.fieldapp"}}}))
     xcode = tmp_path / "ios/Field.xcodeproj"
@@ -61,7 +61,7 @@ def test_native_detect_reads_a_project_and_asks_nobody(tmp_path):
     note("nothing to detect", (1, "nothing_found"), (nothing.returncode, json.loads(nothing.stdout)["error"]))
 
 
-# -- identity --------------------------------------------------------------------------------------------------------
+# -- identity
 def test_identity_is_saved_in_parts_and_keys_are_never_shown(one, tenant, authorities, tmp_path):  # noqa: F811
     for name, text in zip(("decryption", "verification"), authorities.play_keys):
         (tmp_path / name).write_text(text + "\n")
@@ -84,7 +84,7 @@ def test_identity_is_saved_in_parts_and_keys_are_never_shown(one, tenant, author
     note("nothing of a refused one is kept", kept, one.cli("identity", "show", *at))
 
 
-# -- MCP -------------------------------------------------------------------------------------------------------------
+# -- MCP
 class Tools:
     """A client of `mcp serve`, one line at a time."""
 
@@ -131,7 +131,7 @@ def test_the_mcp_tools_change_what_the_verbs_change(one, tenant):
     note("the end of input ends it", 0, tools.close())
 
 
-# -- small things ----------------------------------------------------------------------------------------------------
+# -- small things
 def test_the_project_file_names_the_app_and_is_what_apply_reads(one, tenant, tmp_path):
     environment = {"SALLYPORT_CONFIG": str(one.file)}
     (tmp_path / "sallyport.json").write_text(json.dumps({"version": 1, "organizations": [{"id": "acme", "apps": [{"id": tenant.id, "origins": ["https://applied.example"]}]}]}))
@@ -180,7 +180,7 @@ def test_a_new_app_says_what_its_dialect_needs_next(one, dialect, steps):
     note("OFF-133 %s" % dialect, [], [step for step in steps if step + at not in named])
 
 
-# -- what a refusal tells people to paste ------------------------------------------------------------------------------
+# -- what a refusal tells people to paste
 def test_an_app_beside_another_is_made_in_its_organization(tenant):
     """`sallyport apps create --name <name>-dev`, as the refusal for a production app says it."""
     gateway = tenant.gateway

@@ -95,7 +95,7 @@ def test_an_answer_that_comes_with_a_reset_is_passed_on(stand, way, server):
     assert not wrong, "%d of %d: %s" % (len(wrong), TRIES, wrong[:3])
 
 
-# -- the connection after an early answer -------------------------------------------------------------------------------------
+# -- the connection after an early answer
 @pytest.fixture(scope="module")
 def early(make, nginx):
     """nginx answers `/ok` at once, whatever comes with it."""

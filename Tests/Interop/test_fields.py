@@ -275,7 +275,7 @@ def test_the_upstreams_own_cors_fields_are_dropped(make):
     server.stop()
 
 
-# -- budgets, ids, cookies, dates ----------------------------------------------------------------------------------------
+# -- budgets, ids, cookies, dates
 
 THEIRS = [("RateLimit", '"api";r=50;t=30'), ("RateLimit-Policy", '"api";q=50;w=30'), ("X-RateLimit-Remaining", "50"), ("X-Request-Id", "theirs"),
           ("Set-Cookie", "a=1; Path=/; HttpOnly"), ("Set-Cookie", "b=2, c=3"), ("Set-Cookie", "a=4; Expires=Wed, 09 Jun 2027 10:18:14 GMT"),
@@ -414,7 +414,7 @@ def test_what_a_route_sets_and_removes_has_no_second_way_to_the_upstream(make, c
     server.stop()
 
 
-# -- methods that would show the client what only the upstream is to see ---------------------------------------------------
+# -- methods that would show the client what only the upstream is to see
 
 @pytest.mark.parametrize("method", ["TRACE", "TRACK"])
 @pytest.mark.parametrize("client", ["h1", "h2"])

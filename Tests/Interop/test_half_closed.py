@@ -171,7 +171,7 @@ def test_half_a_request_is_no_request(served):
     assert all(line["status"] != 200 for line in served.access()[before:])
 
 
-# -- HTTP/2 ----------------------------------------------------------------------------------------------------------
+# -- HTTP/2
 def frames_half_closed(gateway, requests, tls):
     """Preface, requests and the FIN in one packet; the streams that came back."""
     client = Frames.__new__(Frames)
@@ -243,7 +243,7 @@ def test_half_a_request_of_http2_is_no_request(served):
     assert stream is None or stream.status is None
 
 
-# -- the other direction ---------------------------------------------------------------------------------------------
+# -- the other direction
 def test_an_upstreams_end_without_close_notify_is_still_a_cut(make, authority):
     """Only clients may end without close_notify: an answer that lasts until the end could be cut by anybody on the way."""
     def script(connection, _):

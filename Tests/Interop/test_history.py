@@ -13,7 +13,8 @@ from dialects import Tenant, one  # noqa: F401 (one is a fixture)
 from rows import note
 from signins import authorities, backend  # noqa: F401 (fixtures)
 
-# (command, event, its own members; ... stands for any) — the command again changes nothing, unless it makes something new
+# (command, event, its own members; ... stands for any) — the command again changes nothing,
+# unless it makes something new
 SWITCHES = [
     ("production on", "production_marked", {}),
     ("production off", "production_unmarked", {}),

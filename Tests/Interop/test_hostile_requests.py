@@ -62,7 +62,8 @@ def ambiguity(data, hosts=(b"localhost",)):
         field = FIELD.fullmatch(line)
         if not field:
             return "field line %r" % line
-        # Blanks around a value are no part of it for any reader (RFC 9110 5.5); a length and a coding have none all the same.
+        # Blanks around a value are no part of it for any reader (RFC 9110 5.5); a length and a
+        # coding have none all the same.
         if field[1].lower() in (b"content-length", b"transfer-encoding") and field[2] != field[2].strip():
             return "blanks around a value: %r" % line
         fields.append((field[1].lower(), field[2].strip(b" \t")))
@@ -225,7 +226,7 @@ def test_targets_of_every_form(stand, method, target):
         assert b"\r\nhost: " + host + b"\r\n" in data.lower(), data
 
 
-# -- paths ---------------------------------------------------------------------
+# -- paths
 
 # sent → what `reject` and `normalise` make of it below the route's prefix; None: refused.
 PATHS = [
@@ -299,7 +300,7 @@ def guarded(make, policy):
     return STANDS[policy]
 
 
-# -- HTTP/2 ----------------------------------------------------------------------
+# -- HTTP/2
 
 def send_h2(gateway, fields, body=b"", trailers=None):
     """Sends literal fields as one block; how it ended."""

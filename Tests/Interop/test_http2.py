@@ -48,7 +48,7 @@ def curl(*arguments, status=0):
     return result.stdout
 
 
-# -- real clients ---------------------------------------------------------------------------------------------------------
+# -- real clients
 def test_alpn_prefers_h2_and_takes_http_1_1(gateway):
     for offered, agreed in ((["h2", "http/1.1"], "h2"), (["http/1.1", "h2"], "h2"), (["http/1.1"], "http/1.1"), (["h2"], "h2")):
         context = anything()
@@ -120,7 +120,7 @@ for (let i = 0; i < 20; i++) {
     assert fetched.stdout.strip() == "70000", fetched
 
 
-# -- what reaches the upstream ---------------------------------------------------------------------------------------------
+# -- what reaches the upstream
 def arrived(client, *arguments, **options):
     answer = client.exchange(*arguments, path=options.pop("path", "/open/headers"), **options)
     assert answer.status == 200, (answer, client.goaway)
@@ -210,7 +210,7 @@ def test_an_answer_cut_off_is_a_reset(client):
     assert answer.reset == frames.INTERNAL_ERROR and not answer.ended
 
 
-# -- judging -----------------------------------------------------------------------------------------------------------------
+# -- judging
 def test_each_request_is_judged_by_itself(gateway, client, app):
     key = [(n.lower(), v) for n, v in app.fields.items()]
     first = client.request(path="/v1/x", fields=key)
@@ -262,7 +262,7 @@ def test_the_log_and_the_metrics_tell_the_protocol(gateway, client):
         time.sleep(0.05)
 
 
-# -- streams side by side ----------------------------------------------------------------------------------------------------
+# -- streams side by side
 def test_a_slow_answer_holds_nobody_up(client):
     slow = client.request(path="/open/slow?s=1")
     began = time.monotonic()
@@ -390,7 +390,7 @@ def test_events_come_as_they_are_sent(gateway, trust, authority, kind):
     assert len(times) == 10 and all(0.05 < gap < 0.15 for gap in gaps), gaps
 
 
-# -- early answers -----------------------------------------------------------------------------------------------------------
+# -- early answers
 @pytest.fixture(scope="module")
 def big(files):
     file = files / "hundred"
@@ -436,7 +436,7 @@ def test_an_upstream_that_answers_early_is_heard(client):
     assert answer.status == 413 and answer.ended
 
 
-# -- the end of a connection ---------------------------------------------------------------------------------------------------
+# -- the end of a connection
 def test_term_ends_a_connection_in_two_steps(own):
     gateway = own()
     with Frames(gateway.port) as client:
@@ -566,7 +566,7 @@ def test_an_answer_that_is_never_taken_is_cut_off(own):
         assert client.ping()
 
 
-# -- 421 ------------------------------------------------------------------------------------------------------------------------
+# -- 421
 def test_an_authority_of_another_certificate_is_421(make, authority, backend):
     pairs = [authority.issue("one2", ["one.test", "also.one.test"]), authority.issue("two2", ["*.two.test"])]
     gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, start=False)

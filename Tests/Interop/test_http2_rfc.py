@@ -44,7 +44,7 @@ def well(client):
     assert client.goaway is None
 
 
-# -- 3.4 the preface -----------------------------------------------------------------------------------------------------------
+# -- 3.4 the preface
 @pytest.mark.parametrize("bytes_", [b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n" + frame(SETTINGS), b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b" " * 40])
 def test_3_4_a_wrong_preface_ends_the_connection(gateway, bytes_):
     with Frames(gateway.port, start=False) as client:
@@ -64,7 +64,7 @@ def test_3_4_our_settings_come_first(gateway):
         assert first.type == SETTINGS and not first.flags & ACK and first.stream == 0
 
 
-# -- 4 frames ------------------------------------------------------------------------------------------------------------------
+# -- 4 frames
 def test_4_1_unknown_types_are_ignored(client):
     client.send(frame(0x16, 0xFF, 0, b"abc") + frame(0xFA, 0, 1, b""))
     well(client)
@@ -117,7 +117,7 @@ def test_6_10_a_block_in_pieces_is_one(client):
     assert client.answer(1).status == 200
 
 
-# -- 5.1 states of a stream -----------------------------------------------------------------------------------------------------
+# -- 5.1 states of a stream
 @pytest.mark.parametrize("bytes_", [frame(DATA, END_STREAM, 1, b"x"), frame(RST_STREAM, 0, 1, number(CANCEL)), frame(WINDOW_UPDATE, 0, 1, number(1)),
                                     frame(CONTINUATION, END_HEADERS, 1, b"")])
 def test_5_1_idle_streams_take_only_headers_and_priority(client, bytes_):
@@ -192,7 +192,7 @@ def test_5_3_1_a_stream_that_depends_on_itself_does_no_harm(client):
     assert got in ("status 200", "reset 1", "goaway 1", "closed"), got
 
 
-# -- 6 the frames one by one ---------------------------------------------------------------------------------------------------
+# -- 6 the frames one by one
 @pytest.mark.parametrize("bytes_", [frame(DATA, END_STREAM, 0, b"x"), frame(HEADERS, END_HEADERS | END_STREAM, 0, b"\x82"), frame(PRIORITY, 0, 0, b"\0" * 5),
                                     frame(RST_STREAM, 0, 0, number(CANCEL)), frame(SETTINGS, 0, 1), frame(PING, 0, 1, b"\0" * 8),
                                     frame(GOAWAY, 0, 1, b"\0" * 8), frame(CONTINUATION, END_HEADERS, 0, b"\x82"), frame(PUSH_PROMISE, END_HEADERS, 0, number(2) + b"\x82")])
@@ -278,7 +278,7 @@ def test_6_8_goaway_of_the_client_lets_streams_finish(client):
     client.until(lambda: client.eof, 5)
 
 
-# -- 5.2 and 6.9 flow control ----------------------------------------------------------------------------------------------------
+# -- 5.2 and 6.9 flow control
 def test_6_9_a_window_of_one_is_honoured(gateway):
     with Frames(gateway.port, values={INITIAL_WINDOW_SIZE: 1}) as client:
         client.credits = False
@@ -339,7 +339,7 @@ def test_6_9_1_a_client_may_not_send_beyond_its_window(client):
     assert got in ("reset 3", "goaway 3", "closed", "status 200", "status 413") or granted >= 2 << 20, got
 
 
-# -- 8.1 messages -----------------------------------------------------------------------------------------------------------------
+# -- 8.1 messages
 @pytest.mark.parametrize("name,value", [
     ("X-Upper", "y"), ("x y", "z"), ("x:y", "z"), ("x\x01", "z"), ("", "z"), ("x\x7f", "z"), ("x\xe9", "z"), ("x(", "z"),
     ("x", "a\x00b"), ("x", "a\rb"), ("x", "a\nb"), ("x", "a\r\nb: c"), ("x", " a"), ("x", "a "), ("x", "\ta"), ("x", "a\t"), ("x", "a\x7f")])
@@ -434,7 +434,7 @@ def test_8_1_malformed_streams_leave_the_connection_as_it_was(client):
         well(client)
 
 
-# -- RFC 7541 ---------------------------------------------------------------------------------------------------------------------
+# -- RFC 7541
 @pytest.mark.parametrize("block", [
     b"\x80",  # index 0
     b"\xff\xff\xff\x0f",  # an index far beyond the tables

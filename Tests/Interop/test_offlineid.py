@@ -82,7 +82,7 @@ def told(status, trust, reason=None):
     return {"message": "OK", "data": {"attestation": made}}
 
 
-# -- challenges ------------------------------------------------------------------------------------------------------
+# -- challenges
 def test_a_challenge_is_handed_out_and_names_its_end(make_app):
     client = make_app()
     before = time.time()
@@ -117,7 +117,7 @@ def test_a_body_of_another_form_is_named(make_app, iphone):
     row("A.4 field", client.post("/v1/auth/send-code", {"email": 7}), 400, {"data": {"field": "email"}})
 
 
-# -- iPhones ---------------------------------------------------------------------------------------------------------
+# -- iPhones
 def test_an_iphone_registers_and_signs_in(one, backend, make_app, iphone):
     client = make_app()
     row("OFF-026 OFF-118 OFF-037", client.register(iphone), 200, exactly={"message": "OK", "data": {"keyId": iphone.key_id, "environment": "production"}})
@@ -204,7 +204,7 @@ def test_development_builds_are_a_switch(one, make_app, authorities):
     row("OFF-091", client.verify(client.ios(build)), 200, told("verified", "hardware"))
 
 
-# -- Androids --------------------------------------------------------------------------------------------------------
+# -- Androids
 def test_a_good_android_and_every_lowered_state(make_app, authorities, android):
     client = make_app()
     row("OFF-008 OFF-040 OFF-041", client.verify(client.android(android)), 200, told("verified", "hardware"))
@@ -246,7 +246,7 @@ def test_what_no_policy_softens(one, make_app, authorities, android):
     row("OFF-099", client.verify(client.android(unlocked)), 200, told("degraded", "degraded", "bootloader_unlocked"))
 
 
-# -- devices that cannot attest, and development mode ---------------------------------------------------------------
+# -- devices that cannot attest, and development mode
 def test_devices_that_cannot_attest(one, make_app):
     client = make_app()
     for platform, word in (("ios", "simulator"), ("android", "emulator"), ("ios", "expo_go"), ("android", "expo_go")):
@@ -296,7 +296,7 @@ def test_development_mode(one, backend, make_app, iphone, authorities):
     row("OFF-093 OFF-001", client.verify(), 401, unauthorized("app_credentials_required", "attestation"))
 
 
-# -- no attestation --------------------------------------------------------------------------------------------------
+# -- no attestation
 def test_requests_without_an_attestation(one, make_app):
     client, bare = make_app(), make_app(ios=False, android=False)
     row("OFF-106 OFF-107", client.send_code(), 200, exactly={"message": "OK", "data": {"sent": True}})
@@ -330,7 +330,7 @@ def test_an_attested_client_with_an_unlisted_origin(make_app, iphone):
     row("OFF-073", client.verify(client.ios(iphone), fields={"Origin": "https://evil.example"}), 200, told("verified", "hardware"))
 
 
-# -- sessions --------------------------------------------------------------------------------------------------------
+# -- sessions
 def test_opaque_sessions_and_their_renewal(one, backend, make_app, authorities):
     client, other = make_app(), make_app()
     phone = devices.Android(authorities, locked=False)
@@ -366,7 +366,7 @@ def test_a_session_that_could_not_be_known_again_reaches_nobody(one, backend, ma
     assert client.get(fields={"Authorization": "Bearer " + "t" * 8_192}).status == 200
 
 
-# -- the splice ------------------------------------------------------------------------------------------------------
+# -- the splice
 JSON = {"Content-Type": "application/json"}
 
 
@@ -492,7 +492,7 @@ def test_an_answer_of_a_mebibyte_is_spliced(one, backend, make_app, android):
     note("splice at the limit", (200, len(body) + len(b',"attestation":{"status":"verified","trust":"hardware"}')), (answer.status, len(answer.body)))
 
 
-# -- caps ------------------------------------------------------------------------------------------------------------
+# -- caps
 def at_once(count, call):
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
         return list(pool.map(lambda _: call(), range(count)))
@@ -551,7 +551,7 @@ def test_codes_without_an_attestation(one, make_app, android):
     row("OFF-108", client.send_code(client.android(android)), 200)
 
 
-# -- races -----------------------------------------------------------------------------------------------------------
+# -- races
 def test_one_challenge_fifty_times_at_once(make_app, android):
     client = make_app()
     attestation = client.android(android)
@@ -572,7 +572,7 @@ def test_two_assertions_with_one_counter_at_once(make_app, iphone):
     row("counters 6 then 5", client.verify(client.ios(iphone, counter=15)), 403, refused("attestation_failed", "counter_not_increasing"))
 
 
-# -- the browser -----------------------------------------------------------------------------------------------------
+# -- the browser
 def test_pages_read_challenges_and_refusals(one, make_app):
     client = make_app(origins=["http://localhost:8081"])
     with one.wire() as wire:

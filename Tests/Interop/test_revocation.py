@@ -341,7 +341,8 @@ def killed_trial(stand, number, way):
     return trial, way.__name__ if admitted_by_anybody(stand, trial, 70000 + number) else None
 
 
-# The last kill of Redis is followed by several of workers, and so by the lease in which nothing is confirmed, and some time after it.
+# The last kill of Redis is followed by several of workers, and so by the lease in which nothing is
+# confirmed, and some time after it.
 KILLED_TRIALS, REDIS_KILLS, WORKER_KILLS, CLIENTS = (1000, 12, 88, 24) if LONG else (20, 1, 7, 8)
 # So many trials a second, so that they are made before, during and after the kills.
 RATE = 8

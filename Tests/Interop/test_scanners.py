@@ -84,9 +84,10 @@ def test_slow_connections_are_cut_and_take_nothing_from_others(stand, way):
         way, most, available.count("YES"), len(available), end, how))
     assert available and set(available) == {"YES"}, said[-3000:]
     if way == "slow reading":
-        # It reads what has already come for minutes before it looks whether there is a connection: the gateway is asked. A reader is cut
-        # after a minute in which it took nothing; its kernel may take the last of what fits late, and then the scanner ends before that
-        # minute does. Nothing but these two may end one, and no upstream is blamed for any.
+        # It reads what has already come for minutes before it looks whether there is a connection: the gateway is
+        # asked. A reader is cut after a minute in which it took nothing; its kernel may take the last of what fits
+        # late, and then the scanner ends before that minute does. Nothing but these two may end one, and no
+        # upstream is blamed for any.
         seen = stand.metrics()
         cut, left = seen['sallyport_defences_total{defence="slow_reader"}'], seen["sallyport_open_connections"]
         blamed = seen.get('sallyport_upstream_failures_total{upstream="api"}', 0)

@@ -81,7 +81,7 @@ def stand(make, backend, people):
 
 MISSING = {"error": "app_credentials_required", "data": {"missing": "credential"}}
 
-# -- 7: keys, secrets, tokens -------------------------------------------------------------
+# -- 7: keys, secrets, tokens
 
 
 @plays("OFF-074")
@@ -169,7 +169,7 @@ def the_organization_is_the_tokens(stand):
     row("APP-067", stand.get({"orgid": "globex", **bearer(stand.token(app, "app_token"))}, "/c/x"), 401)
 
 
-# -- 8: development mode --------------------------------------------------------------------
+# -- 8: development mode
 
 
 @plays("OFF-080")
@@ -208,7 +208,7 @@ def no_development_mode_in_production(stand):
     note("OFF-088", (1, "application_is_production"), (result.returncode, json.loads(result.stdout)["error"]))
 
 
-# -- 9: production, policies, checks ----------------------------------------------------------
+# -- 9: production, policies, checks
 
 
 @plays("OFF-093", "OFF-094")
@@ -240,7 +240,7 @@ def enforce_warns_and_ends_no_token(stand):
     row("APP-086", stand.c(app, token), 200)
 
 
-# -- 10: what the next request sees -------------------------------------------------------------
+# -- 10: what the next request sees
 
 
 @plays("OFF-100")
@@ -328,7 +328,7 @@ def nothing_secret_is_kept_or_told(stand):
     note("SAL-008 SAL-009", [], found)
 
 
-# -- the whole table ------------------------------------------------------------------------------
+# -- the whole table
 
 SIGN_IN = "the sign-in paths of dialect A: test_offlineid.py"
 PROOF = "a proof"

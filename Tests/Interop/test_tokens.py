@@ -80,7 +80,7 @@ def get(gateway, target, token=None, app=None, **fields):
     return gateway.get(target, sent)
 
 
-# -- outside issuers -----------------------------------------------------------------
+# -- outside issuers
 
 
 @pytest.mark.parametrize("algorithm", Issuer.ALGORITHMS)
@@ -171,7 +171,7 @@ def test_an_issuer_of_apps_names_the_app(served, own, other, issuers):
     assert get(served, "/v1/x", issuers["apps"].token()).status == 401
 
 
-# -- ours, and each in its place -------------------------------------------------------
+# -- ours, and each in its place
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -244,7 +244,7 @@ def test_the_scheme_ignores_case_and_takes_several_spaces(served, own, issuers, 
     assert served.get("/v1/x", {"X-App-Id": own.id, "Authorization": scheme.strip() + token}).status == 401
 
 
-# -- persons ---------------------------------------------------------------------------
+# -- persons
 
 
 @pytest.mark.parametrize("prefix", ["", "Bearer ", "bearer "])
@@ -294,7 +294,7 @@ def test_two_fields_of_one_name_are_ambiguous(served, own, issuers):
         assert (answer.status, answer.json()["error"]["code"]) == (400, "ambiguous_credentials")
 
 
-# -- the published keys and the hand-off -----------------------------------------------
+# -- the published keys and the hand-off
 
 
 def published(gateway):
@@ -386,7 +386,7 @@ def test_the_hand_off_opens_nothing(served, own):
     assert served.get("/required/x", {**own.fields, "x-client-authorization": identity}).status == 401
 
 
-# -- revocation, seen by the very next request -----------------------------------------
+# -- revocation, seen by the very next request
 
 
 def test_a_token_in_the_cache_is_asked_after_on_every_use(served, own):
@@ -448,7 +448,7 @@ def test_development_sessions_end_with_the_mode(served):
     assert get(served, "/v1/x", token, app).json()["data"]["missing"] == "development_mode"
 
 
-# -- logs, metrics, floods ----------------------------------------------------------------
+# -- logs, metrics, floods
 
 
 def test_the_log_says_why_and_by_which_key_and_never_the_token(served, own, issuers):

@@ -147,7 +147,7 @@ def codes(answer):
     return [reason["code"] for reason in json.loads(answer.body)["reasons"]]
 
 
-# -- B.1, keys -------------------------------------------------------------------------------------------------------
+# -- B.1, keys
 def test_a_nonce_is_fresh_and_says_when_it_ends(client):
     answer = client.call("POST", "/v1/sdk/attest/nonce", "pk_live", {})
     body = row("VCH-008", answer, 200, {"nonce": ..., "expires_at": ...})
@@ -204,7 +204,7 @@ def test_a_body_that_is_not_the_form_names_the_field(client, phone):
     row("another method", client.call("GET", "/v1/sdk/attest", "pk_live"), 405, {"error": {"code": "method_not_allowed"}})
 
 
-# -- B.2 -------------------------------------------------------------------------------------------------------------
+# -- B.2
 def test_an_android_passes_and_its_token_works_until_it_does_not(client, phone, one):
     answer = client.android(phone)
     body = row("VCH-002 pass", answer, 200, {"verdict": "pass", "reasons": [], "source": "play_integrity", "run_token": ..., "expires_at": ..., "from_cache": False, "debug": False})
@@ -293,7 +293,7 @@ def test_a_nonce_counts_once_and_for_its_app_and_kind(client, make_client, phone
     row("spent", client.attest(nonce=nonce, token=phone.play_token(nonce)), 200, {"verdict": "fail", **reasons("nonce_mismatch")})
 
 
-# -- development devices -----------------------------------------------------------------------------------------------
+# -- development devices
 def test_development_devices(client, phone, one):
     row("VCH-040 201", client.admin("POST", "debug-devices", body={"device_id": "dev_dbg"}), 201, {"device_id": "dev_dbg", "created_at": ...})
     row("VCH-040 200", client.admin("POST", "debug-devices", body={"device_id": "dev_dbg"}), 200, {"device_id": "dev_dbg"})
@@ -328,7 +328,7 @@ def test_a_management_key_is_one_apps(client, make_client):
     row("VCH-025 no such app", client.admin("GET", "debug-devices", app="app_nope"), 404, {"error": {"code": "not_found"}})
 
 
-# -- run tokens --------------------------------------------------------------------------------------------------------
+# -- run tokens
 def test_revoking_a_device_ends_its_tokens_at_once_on_every_worker(make_client, phone):
     client = make_client()
     row("VCH-039 404", client.admin("POST", "devices/dev_abc/revoke"), 404, {"error": {"code": "not_found"}})
@@ -379,7 +379,7 @@ def test_run_tokens_of_another_app_or_dialect_count_nowhere(client, make_client,
     note("a disabled app's", 401, client.order(token).status)
 
 
-# -- the cache ---------------------------------------------------------------------------------------------------------
+# -- the cache
 def test_a_verdict_is_remembered_for_the_same_proof_only(make_client, phone, authorities, one):
     client = make_client()
     nonce = client.nonce()
@@ -409,7 +409,7 @@ def test_a_verdict_is_remembered_for_the_same_proof_only(make_client, phone, aut
     row("off", client.attest(token=token, device="dev_off"), 200, {"verdict": "fail", "from_cache": False})
 
 
-# -- policies ----------------------------------------------------------------------------------------------------------
+# -- policies
 def test_policies_allow_refuse_and_count(make_client, phone, one):
     client = make_client()
     at = ["--app", client.app.id]
@@ -446,7 +446,7 @@ def test_each_exchange_leaves_a_row_and_nothing_of_the_device(make_client, phone
     assert set(rows_[0]) == {"at", "device_id", "app_version", "platform", "verdict", "reasons", "source", "kind", "debug", "from_cache"}
 
 
-# -- Google's API, the environment, restarts ------------------------------------------------------------------------------
+# -- Google's API, the environment, restarts
 class Google:
     """Google's API, played: an access token for a signed assertion, and the payload that a token stands for."""
 

@@ -37,8 +37,8 @@ def connect(request, over, authority):
     def connect(path="/echo", **more):
         options = dict(max_size=None, compression=None, **more)
         if request.param == "tls":
-            # Its thread reads while another writes, and Python 3.11 has no lock around what TLS they share: about once in a
-            # thousand the answer is not noticed. A client of one thread missed none in 6,000.
+            # Its thread reads while another writes, and Python 3.11 has no lock around what TLS they share: about once
+            # in a thousand the answer is not noticed. A client of one thread missed none in 6,000.
             for _ in range(3):
                 try:
                     return websockets.sync.client.connect("wss://localhost:%d%s" % (over.port, path), ssl=trust, open_timeout=5, **options)
@@ -189,7 +189,7 @@ def test_a_side_that_ends_and_a_side_that_is_silent_end_with_idle(scripted):
         assert 1.5 < time.monotonic() - began < 4
 
 
-# -- a switch of protocols that was not asked for, or not answered --------------------------------------------------------
+# -- a switch of protocols that was not asked for, or not answered
 
 HANDSHAKE_FIELDS = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
 ACCEPT = b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
@@ -317,7 +317,7 @@ def test_an_upgrade_without_connection_is_none(scripted, protocols):
         assert client.answer(head_only=True).status == 400, "only GET may ask for a switch (RFC 6455 4.1)"
 
 
-# -- the end of a drain -------------------------------------------------------------------------------------------------
+# -- the end of a drain
 
 GOING_AWAY = b"\x88\x0c\x03\xe9going_away"
 
@@ -424,7 +424,7 @@ def test_a_thousand_open_sockets(over, echo):
     assert over.metrics()['sallyport_upstream_connections{upstream="all",protocol="http/1.1"}'] == 0
 
 
-# -- tokens of pages, which can set no field of a handshake ---------------------------------------------------------------
+# -- tokens of pages, which can set no field of a handshake
 
 MARKER = "sallyport.bearer"
 

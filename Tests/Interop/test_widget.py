@@ -90,7 +90,8 @@ def test_the_token_runs_out_and_the_widget_goes_on(quickstart, browser, sites, a
         browser.evaluate("widget.send('still there?')")
         wait_for(browser, "document.querySelector('.theirs')?.textContent === 'still there?'")
         assert browser.evaluate("document.querySelector('.fault')") is None
-        # One that is awake renews before the end: the next socket takes over from the present one, and the visitor sees nothing.
+        # One that is awake renews before the end: the next socket takes over from the present one, and
+        # the visitor sees nothing.
         browser.evaluate("widget.lastClose = undefined, window.states = [], widget.onstate = (text) => states.push(text)")
         wait_for(browser, "widget.signIns === 3 && widget.token !== first && states.includes('online')", seconds=8)
         assert browser.evaluate("widget.send('and now?')")

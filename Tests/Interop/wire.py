@@ -70,7 +70,7 @@ class Wire:
         self.request(method, target, fields, body, host)
         return self.answer(method == "HEAD")
 
-    # -- receiving -------------------------------------------------------------
+    # -- receiving
     def fill(self):
         part = b"" if self.eof else self.socket.recv(262144)
         self.eof = not part

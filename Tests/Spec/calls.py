@@ -49,7 +49,7 @@ class Requests:
     def __init__(self, play):
         self.play, self.gateway = play, play.stand.gateway
 
-    # -- building -------------------------------------------------------------------------------------------------
+    # -- building
     def build(self, step):
         """The request that a step describes; challenges that it needs are asked for first."""
         app = self.play.apps[step.get("app", "a")]
@@ -155,7 +155,7 @@ class Requests:
         key = "key_id" if app.dialect == "vouch" else "keyId"
         return {"platform": "ios", "nonce": challenge, key: phone.key_id, "attestation" if said.get("first") else "assertion": proofs.apple(phone, binding, said)}
 
-    # -- sending and judging --------------------------------------------------------------------------------------
+    # -- sending and judging
     def send(self, request):
         with wire.Wire(request.port, source=request.source, timeout=20) as client:
             client.send(request.before)

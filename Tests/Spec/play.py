@@ -55,7 +55,7 @@ class Play:
             assert kind, "%s: no such step: %s" % (self.row.id, step)
             getattr(self, "do_" + kind)(step)
 
-    # -- values ---------------------------------------------------------------------------------------------------
+    # -- values
     def fill(self, value):
         """Puts in what `$name` and `$name.part` stand for."""
         if isinstance(value, dict):
@@ -103,7 +103,7 @@ class Play:
         if problems:
             raise Wrong("%s (%s), %s: expected %s, saw %s: %s" % (self.row.id, self.row.says, what, brief(expected, 600), brief(seen, 900), "; ".join(problems)))
 
-    # -- steps ----------------------------------------------------------------------------------------------------
+    # -- steps
     def do_call(self, step):
         """One request, or many one after another (`times`) or at once (`together`)."""
         count = step.get("together", step.get("times", 1))

@@ -33,7 +33,8 @@ import Testing
         Issue.record("of more events than one turn has time for some were overtaken each time")
     }
 
-    /// How many of so many events had been handled when a timer fired that was due after them, and the loop stood still meanwhile.
+    /// How many of so many events had been handled when a timer fired that was due after them, and the
+    /// loop stood still meanwhile.
     @Reactor private func handledAtDeadline(of count: Int) async throws -> Int {
         var handled = 0
         var pipes: [Pipe] = []

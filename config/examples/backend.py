@@ -84,7 +84,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
     def address_string(self):
         return "unix" if self.request.family == socket.AF_UNIX else super().address_string()
 
-    # -- the body of a request -------------------------------------------------
+    # -- the body of a request
     def body(self):
         """Yields the parts of the body; trailers land in `self.trailers`."""
         self.trailers = []
@@ -120,7 +120,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
             digest.update(part)
         return count, digest.hexdigest()
 
-    # -- answers ---------------------------------------------------------------
+    # -- answers
     def answer(self, status, body=b"", fields=(), kind="application/json"):
         self.send_response(status)
         for name, value in fields:
@@ -155,7 +155,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(b"0\r\n" + b"".join(b"%s: %s\r\n" % field for field in trailers) + b"\r\n")
 
-    # -- the paths -------------------------------------------------------------
+    # -- the paths
     def route(self):
         self.body_read = False
         self.target = urllib.parse.urlsplit(self.path)

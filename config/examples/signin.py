@@ -41,7 +41,7 @@ MOST_TRIES = 5
 MOST_BYTES = 1 << 20
 
 
-# -- ES256, because the standard library has no signatures; use a maintained library in a service of your own -----------
+# -- ES256, because the standard library has no signatures; use a maintained library in a service of your own
 P = 2**256 - 2**224 + 2**192 + 2**96 - 1
 N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 G = (0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
@@ -253,7 +253,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
         token, refresh = people.session(user, *self.judged(), people.options.audience)
         return {"message": "OK", "data": {"user": user, "token": token, "refresh_token": refresh}}
 
-    # -- the paths -------------------------------------------------------------
+    # -- the paths
     def send_code(self, people, form):
         # The answer is the same whether or not the address has an account.
         people.send_code(self.field(form, "email", "phone_number"))

@@ -1,7 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// For how long one app takes proofs of a lab's authorities: timed, never for a production app, never more than `development`.
+/// For how long one app takes proofs of a lab's authorities: timed, never for a production app,
+/// never more than `development`.
 package struct LabTrust: Sendable {
     /// The longest time that lab trust may be switched on for: a week.
     package static let longestHours = 168

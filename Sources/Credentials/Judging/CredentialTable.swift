@@ -53,8 +53,8 @@ package enum CredentialTable {
         )
     }
 
-    /// Goes on with a request that `judge` left at `needsToken` when its token is known in the same breath: the rows above
-    /// are not read again; nil: no token decides it, and the whole table does.
+    /// Goes on with a request that `judge` left at `needsToken` when its token is known in the same breath: the rows
+    /// above are not read again; nil: no token decides it, and the whole table does.
     package static func judge(
         byToken token: TokenEvidence,
         access: RouteAccess,

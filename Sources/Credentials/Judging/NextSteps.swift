@@ -11,7 +11,8 @@ package enum NextSteps {
     static let attestAgain = "Attest again."
     static let nameApp = "Send its App ID as X-App-Id, or one of its API keys as X-Api-Key."
 
-    /// The command that lists this origin, or why none does; only the normal form is ever printed, which is safe to paste.
+    /// The command that lists this origin, or why none does; only the normal form is ever
+    /// printed, which is safe to paste.
     static func allow(_ origin: Span<UInt8>, dialect: Dialect) -> String {
         guard let text = origin.validText, case .success(let normal) = SiteNormalizer.origin(presented: text) else {
             return opaqueOrigin

@@ -56,7 +56,8 @@ package enum Base62 {
 
     /// Whether all eight bytes of a word are digits.
     ///
-    /// Of bytes below 128 adding `128 - n` sets the highest bit of those that are `n` or more, and carries into no other.
+    /// Of bytes below 128 adding `128 - n` sets the highest bit of those that are `n` or more,
+    /// and carries into no other.
     @inline(__always)
     private static func areDigits(_ word: UInt64) -> Bool {
         let folded = word | 0x2020_2020_2020_2020

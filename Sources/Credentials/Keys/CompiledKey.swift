@@ -7,8 +7,8 @@ import Synchronization
 /// A key record made ready for comparing, with the text that was last found to be the key.
 ///
 /// A client sends one text again and again. Once its keyed hash was right, the next request compares texts, in constant
-/// time, and computes no hash. The memory belongs to this compiled record under one set of peppers: any change of the app
-/// makes another record, which remembers nothing, so a revoked key is refused as if it had never been seen.
+/// time, and computes no hash. The memory belongs to this compiled record under one set of peppers: any change of the
+/// app makes another record, which remembers nothing, so a revoked key is refused as if it had never been seen.
 final class CompiledKey: Sendable {
     let id: APIKeyID
     private let secret: CompiledSecret

@@ -4,7 +4,8 @@
 package import Crypto
 import Encodings
 
-/// The peppers that key the hashes of API keys, secrets, debug and run tokens: the newest one mints, all of them verify.
+/// The peppers that key the hashes of API keys, secrets, debug and run tokens: the newest one
+/// mints, all of them verify.
 ///
 /// Holds prepared computations, so it belongs to one loop; each worker makes its own from the shared keys.
 package final class PepperRing {

@@ -3,8 +3,8 @@
 
 /// The one normaliser of origins (OFF-069) and domains (APP-038): pure, with the tables of the specification as tests.
 package enum SiteNormalizer {
-    /// A host name has 253 bytes, its letters at most four bytes each before they are encoded; what is longer names none,
-    /// and is not looked at letter by letter.
+    /// A host name has 253 bytes, its letters at most four bytes each before they are encoded; what is longer names
+    /// none, and is not looked at letter by letter.
     private static let longestText = 1_100
 
     /// Normalises what an administrator adds as an origin; path, query and fragment are dropped.

@@ -40,7 +40,8 @@ package struct VouchSettings: Codable, Sendable, Equatable {
 
     /// What holds for an app that set nothing.
     ///
-    /// Ten minutes cover launches that follow each other; an app with many devices takes more, to stay inside Google's quota.
+    /// Ten minutes cover launches that follow each other; an app with many devices takes more, to
+    /// stay inside Google's quota.
     package static let standard = VouchSettings(
         verdictCache: 600,
         runTokenLife: 900,

@@ -5,8 +5,8 @@ import Buffers
 
 /// The token inside an authorization field.
 package enum BearerField {
-    /// The bytes after `Bearer` and its spaces, in any case (RFC 9110 11.4: one space or more); nil for another scheme or
-    /// no token.
+    /// The bytes after `Bearer` and its spaces, in any case (RFC 9110 11.4: one space or more); nil for
+    /// another scheme or no token.
     package static func token(authorization value: Span<UInt8>) -> TokenRange? {
         TokenRange(oneWordOf: value, place(authorization: value))
     }

@@ -180,8 +180,8 @@ extension OwnToken {
         else { throw .badClaims }
         let trust = try Self.trust(claims)
         guard authentication.allows(trust) else { throw .badClaims }
-        // Ours has both dates, in whole seconds, and ends without leeway. Dated by the store's clock, it may be ahead of
-        // a node's by what that tolerates.
+        // Ours has both dates, in whole seconds, and ends without leeway. Dated by the store's clock, it may be ahead
+        // of a node's by what that tolerates.
         _ = try claims.date("iat")
         let times = try TokenTimes(
             claims,

@@ -103,8 +103,8 @@ package struct SigningKeyRing: Sendable {
 
     /// The records after a rotation at `now`: a new key published at once, the others kept for `overlap` longer.
     ///
-    /// The first key of a ring signs at once: nobody holds an older set. With EdDSA an ES256 key is made beside it, which
-    /// signs the hand-off to upstreams.
+    /// The first key of a ring signs at once: nobody holds an older set. With EdDSA an ES256 key is made beside it,
+    /// which signs the hand-off to upstreams.
     package static func rotated(
         _ records: [SigningKeyRecord],
         algorithm: TokenAlgorithm,

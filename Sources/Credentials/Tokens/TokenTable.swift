@@ -5,8 +5,8 @@ import Buffers
 
 /// Where the tokens of a cache stand, four places a row, found by a keyed hash and compared in full.
 ///
-/// Knows nothing of what is remembered of them, so that a look-up is plain code for every kind of cache. Isolated to one
-/// worker.
+/// Knows nothing of what is remembered of them, so that a look-up is plain code for every kind of
+/// cache. Isolated to one worker.
 @usableFromInline
 struct TokenTable: ~Copyable {
     private struct Entry {

@@ -12,8 +12,9 @@ extension AdminRoutes {
 
     /// Waits until a change is applied everywhere; `members` with how far it is, and a message that is true of it.
     ///
-    /// The promise is what follows once every worker knows: it is added to the message then, and only then. Without a
-    /// change the wait is for all that was changed before: the same may have been asked just now and be on its way still.
+    /// The promise is what follows once every worker knows: it is added to the message then, and only
+    /// then. Without a change the wait is for all that was changed before: the same may have been asked
+    /// just now and be on its way still.
     func told(
         _ members: [(String, JSONValue)],
         _ sequence: Int?,

@@ -49,8 +49,8 @@ extension AdminRoutes {
             guard let subject = target.subject else {
                 throw .badRequest("name a token by its id, or an app, person, key or device")
             }
-            // Tokens are dated by the store's clock, and so is what ends them. One more than the moment: what was issued in
-            // it ends too.
+            // Tokens are dated by the store's clock, and so is what ends them. One more than the moment: what
+            // was issued in it ends too.
             let present = try await registryCall { () async throws(RegistryError) in try await registry.now() + 1 }
             let before = try moment("before", request, present) ?? present
             // The tokens of a moment to come are not made yet: a watermark would silently end them too.

@@ -8,8 +8,8 @@ import Transport
 
 /// The request that another proxy asks about at `/gateway/check` (dialects.md E.3).
 ///
-/// nginx and Traefik describe it in `X-Forwarded-Method`, `-Host` and `-Uri`; Envoy asks with its method and host and, behind
-/// the prefix, its path. Its other fields come as they were.
+/// nginx and Traefik describe it in `X-Forwarded-Method`, `-Host` and `-Uri`; Envoy asks with its method and host and,
+/// behind the prefix, its path. Its other fields come as they were.
 enum DescribedRequest {
     static let path = "/gateway/check"
 
@@ -35,8 +35,8 @@ extension RequestHead {
         return target.count > end && target[end] == UInt8(ascii: "/")
     }
 
-    /// Writes the described request as its client would have sent it; false when nothing says which it was, or two things
-    /// do.
+    /// Writes the described request as its client would have sent it; false when nothing says which
+    /// it was, or two things do.
     func appendDescribed(to buffer: inout ByteBuffer) -> Bool {
         let target = target
         let isByPath = describesByPath

@@ -9,8 +9,8 @@ import Transport
 extension RequestPipeline {
     /// Puts the request that is asked about in the place of the one that asks; the phases then judge it as any other.
     ///
-    /// nil: that was done. The asking proxy is one of ours, since only listeners that name `check` answer, so what it says
-    /// of its client is believed.
+    /// nil: that was done. The asking proxy is one of ours, since only listeners that name `check` answer, so what it
+    /// says of its client is believed.
     func takeDescribed(_ exchange: Exchange) -> Step? {
         let asksWithHead = exchange.request.method == .head
         let isByPath = exchange.request.describesByPath

@@ -13,7 +13,8 @@ package final class MemoryGuard {
     /// What is done at present; each level does what those below it do.
     package enum Level: Int, Comparable, Sendable {
         case calm
-        /// From three quarters of the budget: connections that carry nothing are closed, and less is buffered for the others.
+        /// From three quarters of the budget: connections that carry nothing are closed, and less
+        /// is buffered for the others.
         case closesIdle
         /// From 85 hundredths: no new connection is taken.
         case refusesConnections

@@ -5,8 +5,8 @@ import Transport
 
 /// How long a client may still take with a body, or with the reading of an answer.
 ///
-/// Silence ends it after `timeouts.idle`. Steady trickling ends it too: `timeouts.patience` altogether, and a second more
-/// for each `timeouts.least_rate` bytes that moved. Time in which we were the one to be waited for is not counted.
+/// Silence ends it after `timeouts.idle`. Steady trickling ends it too: `timeouts.patience` altogether, and a second
+/// more for each `timeouts.least_rate` bytes that moved. Time in which we were the one to be waited for is not counted.
 struct ProgressBudget {
     private var waited: UInt64 = 0
     private var moved: UInt64 = 0

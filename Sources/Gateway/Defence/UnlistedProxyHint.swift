@@ -4,11 +4,11 @@
 import Telemetry
 import Transport
 
-/// Says once that requests come through a proxy that is not listed: all its clients are then counted as one, and a limit
-/// for each client is one for all of them.
+/// Says once that requests come through a proxy that is not listed: all its clients are then counted as one, and a
+/// limit for each client is one for all of them.
 ///
-/// Isolated to the Reactor; one for a worker, which says it again after a reload. What a client on the Internet forges is
-/// no sign of a proxy; a peer of an inner network that adds `X-Forwarded-For` is one nearly always.
+/// Isolated to the Reactor; one for a worker, which says it again after a reload. What a client on the Internet forges
+/// is no sign of a proxy; a peer of an inner network that adds `X-Forwarded-For` is one nearly always.
 @Reactor
 final class UnlistedProxyHint {
     private var isSaid = false

@@ -37,8 +37,8 @@ package struct CORSPolicy: Sendable, Equatable {
 
     /// The answer to a preflight; `isListed`: an organization of the route has an app that lists the origin.
     ///
-    /// An origin that is not listed gets its preflight too, without credentials and not to be remembered: only then does
-    /// the browser send the request whose refusal tells the page why. That request is judged like any other.
+    /// An origin that is not listed gets its preflight too, without credentials and not to be remembered: only then
+    /// does the browser send the request whose refusal tells the page why. That request is judged like any other.
     ///
     /// Fields beyond the allowed ones are left out rather than refused: the browser then refuses, and says which.
     package func preflight(

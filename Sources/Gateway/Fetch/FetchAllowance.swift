@@ -5,8 +5,8 @@ package import Transport
 
 /// How often this node asks for keys because somebody presented a token with an unknown one, over all issuers together.
 ///
-/// Each issuer has a pause of its own (`KeySetSchedule.pause`); without a bound on the sum, one flood of tokens that name
-/// hundreds of issuers would have us ask them all at once. Who has to wait stays wanted.
+/// Each issuer has a pause of its own (`KeySetSchedule.pause`); without a bound on the sum, one flood of tokens that
+/// name hundreds of issuers would have us ask them all at once. Who has to wait stays wanted.
 package struct FetchAllowance: Sendable {
     /// Fetches at once; then one comes back in each tenth of a minute.
     package static let most = 10

@@ -8,8 +8,8 @@ import Transport
 
 /// Fetches the key sets of outside issuers for all workers of all nodes; belongs to the control process.
 ///
-/// Isolated to the Reactor. Over verified TLS, to public addresses, without redirects, within a deadline and a size. What
-/// is no key set is a failed fetch, and the last good set stays in use for a day.
+/// Isolated to the Reactor. Over verified TLS, to public addresses, without redirects, within a deadline and a size.
+/// What is no key set is a failed fetch, and the last good set stays in use for a day.
 @Reactor
 final class IssuerKeyFetch {
     private let registry: RegistryStore

@@ -120,7 +120,8 @@ final class HTTP2ClientSide: ClientSide {
 
     // MARK: Time
 
-    /// Looks whether the client keeps its exchange waiting: for the rest of the request, or by taking nothing of the answer.
+    /// Looks whether the client keeps its exchange waiting: for the rest of the request, or by
+    /// taking nothing of the answer.
     func check(now: MonotonicInstant) {
         guard let stream, let connection else { return }
         if now >= readLimit, let exchange {

@@ -8,8 +8,8 @@ import Transport
 
 /// One HTTP/2 connection of a client: many exchanges at a time over one session.
 ///
-/// Isolated to the Reactor. What the exchanges of one turn have to say leaves in one write at the end of it. Every request
-/// is judged by its own authority; nothing about app or route is remembered here.
+/// Isolated to the Reactor. What the exchanges of one turn have to say leaves in one write at the end of it. Every
+/// request is judged by its own authority; nothing about app or route is remembered here.
 @Reactor
 final class HTTP2Downstream: StreamOwner, ClientConnection {
     enum State {

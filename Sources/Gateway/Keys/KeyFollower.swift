@@ -9,9 +9,9 @@ package import Transport
 
 /// The keys that a worker judges and signs tokens with, as all nodes share them.
 ///
-/// Isolated to the Reactor. Read completely before the worker serves, then kept by the change stream: the ring of our own
-/// signing keys, which keys at rest are in use, and the key sets of outside issuers. What cannot be read again stays as
-/// it was: an issuer that is away, or a Redis that is, never turns a good token bad while its keys are held.
+/// Isolated to the Reactor. Read completely before the worker serves, then kept by the change stream: the ring of our
+/// own signing keys, which keys at rest are in use, and the key sets of outside issuers. What cannot be read again
+/// stays as it was: an issuer that is away, or a Redis that is, never turns a good token bad while its keys are held.
 @Reactor
 package final class KeyFollower {
     /// The ring of our own keys; nil before it was made, or while this node cannot open it.

@@ -7,7 +7,8 @@ extension KeyringKeeper {
     /// Whether it is known what our own keys are, or why there are none.
     var isSettled: Bool { own != nil || problem != nil }
 
-    /// Waits until the keys were read, and the first of all were made: only just after the start, while Redis is on its way.
+    /// Waits until the keys were read, and the first of all were made: only just after the start,
+    /// while Redis is on its way.
     func becomeUsable() async {
         while !isSettled, loop.now < youngUntil {
             do throws(CancellationError) {

@@ -10,8 +10,8 @@ import Transport
 
 /// The control process's care for our own keys: made once, checked on every node, rotated, sealed anew.
 ///
-/// Isolated to the Reactor. Several control processes on one Redis do the same work; each change is one script that only
-/// the first of them wins, so it does not matter which.
+/// Isolated to the Reactor. Several control processes on one Redis do the same work; each change is one script that
+/// only the first of them wins, so it does not matter which.
 @Reactor
 final class KeyringKeeper {
     /// Why this node cannot work with the keys in use; nil while it can.

@@ -8,8 +8,8 @@ package import Transport
 
 /// Hashes anew, with the pepper in use, what was presented and is kept under an older one.
 ///
-/// Isolated to the Reactor. A hash cannot be turned into another without its secret, so a rotation of the pepper goes on
-/// with the uses of keys and secrets; what is never used keeps its old pepper, and `keyring list` counts it.
+/// Isolated to the Reactor. A hash cannot be turned into another without its secret, so a rotation of the pepper goes
+/// on with the uses of keys and secrets; what is never used keeps its old pepper, and `keyring list` counts it.
 @Reactor
 package final class SecretRenewal {
     /// Which secret of an app.

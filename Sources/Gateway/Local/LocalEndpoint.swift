@@ -35,8 +35,8 @@ package enum EndpointGroup: String, Sendable, CaseIterable {
 
 /// One endpoint that the gateway answers itself: a challenge, a proof, a key set.
 ///
-/// Added as a line of `LocalEndpointTable`. Its body is gathered first, up to `mostBytes`, and `answer` runs on the loop:
-/// it must not block, and hands work over 1 ms to the pool.
+/// Added as a line of `LocalEndpointTable`. Its body is gathered first, up to `mostBytes`, and `answer` runs on the
+/// loop: it must not block, and hands work over 1 ms to the pool.
 struct LocalEndpoint: Sendable {
     let group: EndpointGroup
     /// Upper-case method; GET answers HEAD too.

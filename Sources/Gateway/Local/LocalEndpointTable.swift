@@ -5,8 +5,8 @@ import Limits
 
 /// The endpoints that one listener serves, out of all there are.
 ///
-/// A plain array read top to bottom; what it does not name falls through to the routes. A class, because every connection
-/// of the listener holds it.
+/// A plain array read top to bottom; what it does not name falls through to the routes. A class, because every
+/// connection of the listener holds it.
 final class LocalEndpointTable: Sendable {
     /// Every endpoint there is; a dialect adds its own by a line here.
     static let all: [LocalEndpoint] =

@@ -4,8 +4,8 @@
 import Buffers
 import Encodings
 
-/// Appends JSON members to a buffer without allocating; `member` is a literal such as `,"name":`, so that most of a line
-/// is copied and not made.
+/// Appends JSON members to a buffer without allocating; `member` is a literal such as `,"name":`, so that most of a
+/// line is copied and not made.
 enum JSONLine {
     /// Appends `member` and the text in quotes; text that a client chose is escaped.
     @inline(__always)

@@ -14,8 +14,8 @@ package final class RouteMetrics {
     /// Upstream-side times of this route.
     package let upstreamDuration: Histogram
 
-    /// The counters of the route named `route` in `slot`; `_none` stands for requests that no route matched, `_local` for
-    /// those to the gateway's own endpoints.
+    /// The counters of the route named `route` in `slot`; `_none` stands for requests that no route matched, `_local`
+    /// for those to the gateway's own endpoints.
     package init(route: String, slot: MetricsSlot) {
         let label = "route=\"\(Metric.escapedLabel(route))\""
         var requests: [Counter] = []

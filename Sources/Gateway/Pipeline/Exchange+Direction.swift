@@ -7,8 +7,9 @@ import Transport
 extension Exchange {
     /// Whether the request is for a host that this connection's certificate may speak for (RFC 9110 7.4).
     ///
-    /// A browser sends requests for all names of a certificate on one HTTP/2 connection; for a name with a certificate of
-    /// its own it must open another. A trusted proxy carries many hosts on one connection and has judged them itself.
+    /// A browser sends requests for all names of a certificate on one HTTP/2 connection; for a name with a
+    /// certificate of its own it must open another. A trusted proxy carries many hosts on one connection
+    /// and has judged them itself.
     var isRightlyDirected: Bool {
         guard let connection = facts.connection, let tls = connection.tls, !connection.isTrustedProxy else {
             return true

@@ -7,10 +7,10 @@ import Transport
 /// How many refused checks one client network may cause: guessing keys from one address ends here.
 ///
 /// Isolated to the Reactor, one for each worker: over several connections a network may fail N times as often with N
-/// workers. Dividing by their number would cut off honest clients instead, because all of a page's requests go to the one
-/// worker that holds its connection, and keys of 190 bits are out of reach of N times 600 guesses a minute too. Networks are those windows count by (IPv6 by /64). The budget refills
-/// as time passes, and the table is bounded: when it is full the oldest half is forgotten, which errs towards asking the
-/// credential table again.
+/// workers. Dividing by their number would cut off honest clients instead, because all of a page's requests go to the
+/// one worker that holds its connection, and keys of 190 bits are out of reach of N times 600 guesses a minute too.
+/// Networks are those windows count by (IPv6 by /64). The budget refills as time passes, and the table is bounded: when
+/// it is full the oldest half is forgotten, which errs towards asking the credential table again.
 @Reactor
 final class FailureBudget {
     private struct Account {

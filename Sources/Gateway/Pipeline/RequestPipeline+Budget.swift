@@ -143,8 +143,8 @@ struct BudgetRules: Sendable {
     }
 }
 
-/// Exchanges whose windows are being spent, by a number that comes again after a billion uses of a place: the place, and
-/// how often it was taken.
+/// Exchanges whose windows are being spent, by a number that comes again after a billion uses of a place: the place,
+/// and how often it was taken.
 @Reactor
 struct WaitingExchanges {
     private var exchanges: [(exchange: Exchange?, uses: UInt32)] = []

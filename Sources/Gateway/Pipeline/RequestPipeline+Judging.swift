@@ -112,7 +112,8 @@ extension RequestPipeline {
         )
         if case .needsToken = judgement {
             if let step = learnToken(exchange, route) { return step }
-            // What is known of it now is never "unchecked": where it decides nothing, the whole table is read once more.
+            // What is known of it now is never "unchecked": where it decides nothing, the whole
+            // table is read once more.
             guard let judgement = judgeByToken(exchange, access, route) else { return checkCredential(exchange) }
             return follow(judgement, exchange, route, endpoint)
         }

@@ -6,8 +6,8 @@ import HTTP
 
 /// A token that a page offered as a WebSocket sub-protocol, since browsers let pages set no field of a handshake (B62).
 ///
-/// The page offers `sallyport.bearer` and then the token, beside its own sub-protocols. Every copy of both is taken out, on
-/// open routes too, and the token is judged and forwarded as if it had come in `Authorization`.
+/// The page offers `sallyport.bearer` and then the token, beside its own sub-protocols. Every copy of both is taken
+/// out, on open routes too, and the token is judged and forwarded as if it had come in `Authorization`.
 enum SubprotocolToken {
     /// None was offered.
     case absent

@@ -5,8 +5,8 @@ import Encodings
 
 /// The text of the configuration in force, kept in the state directory: all that a child ever reads its rules from.
 ///
-/// The file that the operator edits is read by `run` and by a reload that was asked for, and only its checked text comes
-/// here. So a child that is started again runs what the others run, whatever the file says meanwhile.
+/// The file that the operator edits is read by `run` and by a reload that was asked for, and only its checked text
+/// comes here. So a child that is started again runs what the others run, whatever the file says meanwhile.
 struct AcceptedConfiguration: Sendable {
     let paths: StatePaths
     /// The operator's file: what problems name, and where relative paths start.

@@ -4,7 +4,8 @@
 import Crypto
 import Encodings
 
-/// Notices that certificate, key, key-set or authorities' files of the configuration changed, and knows when certificates end.
+/// Notices that certificate, key, key-set or authorities' files of the configuration changed, and
+/// knows when certificates end.
 struct CertificateWatch {
     private var versions: [String: FileVersion] = [:]
 

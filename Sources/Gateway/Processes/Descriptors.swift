@@ -22,8 +22,8 @@ enum Descriptors {
 
     /// Has the kernel's table of our descriptors hold `count` from now on, as far as the limit allows.
     ///
-    /// It would grow by doubling, and each growth waits for all processors once there are threads: ten milliseconds in which
-    /// a worker's loop stands still, six times on the way to two thousand connections.
+    /// It would grow by doubling, and each growth waits for all processors once there are threads: ten milliseconds in
+    /// which a worker's loop stands still, six times on the way to two thousand connections.
     static func reserve(_ count: Int) {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

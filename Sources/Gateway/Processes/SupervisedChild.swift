@@ -41,7 +41,8 @@ struct SupervisedChild {
     var isWaiting = false
     /// The worker that accepts from this one's sockets meanwhile.
     var standIn: Int?
-    /// How often in a row it could not start, because of something that it said: a file that is missing, a fault in one.
+    /// How often in a row it could not start, because of something that it said: a file that
+    /// is missing, a fault in one.
     var failedStarts = 0
     /// Whether it has ever served: before that its death is a fault of start-up.
     var hasServed = false

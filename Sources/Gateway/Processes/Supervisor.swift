@@ -107,7 +107,8 @@ package final class Supervisor {
             entries.append(pollfd(fd: child.channel.descriptor, events: Int16(POLLIN), revents: 0))
         }
         _ = unsafe poll(&entries, nfds_t(entries.count), millisecondsToNext())
-        // A child that closed its channel is about to be reaped; until SIGCHLD comes its end would be readable for ever.
+        // A child that closed its channel is about to be reaped; until SIGCHLD comes its end
+        // would be readable for ever.
         for entry in entries.dropFirst() where Int32(entry.revents) & (POLLHUP | POLLERR) != 0 {
             guard let index = children.firstIndex(where: { $0.channel.descriptor == entry.fd }) else { continue }
             hear(index)

@@ -17,7 +17,8 @@ package struct WorkerEnvironment {
     package var pseudonym: ViaPseudonym
     /// Tells the supervisor: called once, when the worker accepts connections.
     package var serving: () -> Void
-    /// Tells the supervisor that the worker cannot judge and accepts nothing yet: called at most once, before `serving`.
+    /// Tells the supervisor that the worker cannot judge and accepts nothing yet: called at
+    /// most once, before `serving`.
     package var waiting: () -> Void
 
     package init(

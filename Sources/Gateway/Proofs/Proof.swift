@@ -61,8 +61,8 @@ package struct ProofVerdict: Sendable, Equatable {
         ProofVerdict(trust: nil, reasons: [reason], method: method)
     }
 
-    /// Whether the device is not what it should be, also where a lab played it: an app that refuses such devices refuses
-    /// the lab's too, so that its tests see what its users will.
+    /// Whether the device is not what it should be, also where a lab played it: an app that refuses such devices
+    /// refuses the lab's too, so that its tests see what its users will.
     package var isDegraded: Bool {
         trust == .degraded || (isLab && trust != nil && !reasons.isEmpty)
     }

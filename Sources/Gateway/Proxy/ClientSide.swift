@@ -11,7 +11,8 @@ import Transport
 protocol ClientSide: AnyObject {
     /// Whether more bytes wait to be sent than should: the exchange then stops reading from the upstream.
     var isCongested: Bool { get }
-    /// The exchange takes body bytes now, by `requestBodyReceived` and `requestBodyEnded`, possibly before this returns.
+    /// The exchange takes body bytes now, by `requestBodyReceived` and `requestBodyEnded`,
+    /// possibly before this returns.
     func readBody()
     /// The exchange takes no more body bytes for the moment.
     func pauseBody()

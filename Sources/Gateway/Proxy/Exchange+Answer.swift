@@ -9,8 +9,8 @@ import Transport
 extension Exchange {
     /// Fields of the upstream's answer that do not reach the client.
     ///
-    /// Where windows of ours were counted the upstream's own budget is left out: a client reads one, and the smaller is not
-    /// the first. Where none were, it passes.
+    /// Where windows of ours were counted the upstream's own budget is left out: a client reads one, and the smaller is
+    /// not the first. Where none were, it passes.
     var withheldAnswerFields: KnownFieldSet {
         guard let route = facts.route else { return [] }
         guard facts.hasBudget, !route.budget.policyText.isEmpty else { return route.withheldAnswerFields }

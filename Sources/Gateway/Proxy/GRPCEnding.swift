@@ -25,7 +25,8 @@ enum GRPCEnding {
         trailers(status: status(of: failure), "upstream: \(failure.reason)")
     }
 
-    /// The trailers that end an answer before its time: UNAUTHENTICATED where the credential has ended, else UNAVAILABLE.
+    /// The trailers that end an answer before its time: UNAUTHENTICATED where the credential
+    /// has ended, else UNAVAILABLE.
     static func trailers(for ending: StreamEnding) -> FieldTable {
         switch ending {
         case .revoked, .expired: trailers(status: 16, ending.rawValue)

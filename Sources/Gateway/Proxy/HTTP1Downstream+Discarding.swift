@@ -7,11 +7,12 @@ import Transport
 
 /// The rest of an upload whose answer went out before all of it had come.
 ///
-/// Nothing in such an answer need say that the connection ends, so a small rest is read and thrown away and the next request is
-/// taken; a client that is cut off in its place would lose that request. A large rest is borne for a moment while the
-/// connection closes.
+/// Nothing in such an answer need say that the connection ends, so a small rest is read and thrown away and the next
+/// request is taken; a client that is cut off in its place would lose that request. A large rest is borne for a moment
+/// while the connection closes.
 extension HTTP1Downstream {
-    /// A rest of this size is on its way already when a server answers early; to parse more of it would be work for nobody.
+    /// A rest of this size is on its way already when a server answers early; to parse more of it
+    /// would be work for nobody.
     private static let mostDiscarded = 256 << 10
     /// As much of an upload that was answered early is thrown away, as long as that takes a moment only.
     private static let mostBorne = HTTP2Settings().drain

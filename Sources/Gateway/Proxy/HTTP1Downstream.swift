@@ -215,8 +215,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
 
     /// Nothing more comes, and what came has been handled as far as it can be now.
     ///
-    /// A client may close its writing half with its request, even in one packet, and wait for the answer: what is written
-    /// goes out, and what is still on its way is waited for.
+    /// A client may close its writing half with its request, even in one packet, and wait for the answer: what is
+    /// written goes out, and what is still on its way is waited for.
     private func inputUsedUp() {
         switch state {
         case .idle, .readingHead:

@@ -31,7 +31,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     var state = State.connecting
     let stream: ByteStream
     var exchange: Exchange?
-    /// The `generation` of the exchange that the connect is for: one that does not wait for it is another request by then.
+    /// The `generation` of the exchange that the connect is for: one that does not wait for it
+    /// is another request by then.
     var generation: UInt64 = 0
     var parser: ResponseParser
     var body: BodyReader

@@ -6,13 +6,14 @@ import Transport
 
 /// What an exchange waits for on its upstream's side: decides which deadline is armed, and whose fault a failure is.
 ///
-/// A pure value, used alike by a connection of HTTP/1.1 and by a stream of HTTP/2, which tell it what happened and arm their
-/// timers for what it says.
+/// A pure value, used alike by a connection of HTTP/1.1 and by a stream of HTTP/2, which tell it what happened and arm
+/// their timers for what it says.
 struct UpstreamDeadlines: Equatable {
     enum Wait {
         /// The connect, or the next request.
         case none
-        /// The client still owes some of the request: silence on both sides is too long at some time, and nobody's fault.
+        /// The client still owes some of the request: silence on both sides is too long at some
+        /// time, and nobody's fault.
         case request
         /// The upstream has the whole request and owes the head of its answer.
         case head
@@ -65,8 +66,8 @@ struct UpstreamDeadlines: Equatable {
 
     /// Whether `failure` says something of the endpoint, so that enough of them in a row eject it.
     ///
-    /// Never what a client can bring about: a deadline that it or the route set, an upload it does not finish, an answer it
-    /// does not read or says nothing more to.
+    /// Never what a client can bring about: a deadline that it or the route set, an upload it does not finish, an
+    /// answer it does not read or says nothing more to.
     func blamesEndpoint(for failure: UpstreamFailure) -> Bool {
         switch failure {
         case .invalidResponse, .nameNotResolved, .connectTimedOut, .connectRefused, .connectFailed, .certificate,

@@ -3,7 +3,8 @@
 
 import Transport
 
-/// The exchanges that wait because every endpoint is at its connection limit, or for a name's first look-up, oldest first.
+/// The exchanges that wait because every endpoint is at its connection limit, or for a name's
+/// first look-up, oldest first.
 ///
 /// Isolated to the Reactor. None waits longer than its `connect` time.
 @Reactor

@@ -9,8 +9,8 @@ import Transport
 /// Writes the head of a request as the upstream gets it.
 ///
 /// Dropped: hop-by-hop fields, every field a client may have forged (`sallyport-*` in any spelling, the app's names,
-/// forwarding fields of peers that are no trusted proxies), fields that would have the upstream act on something else than
-/// what was judged (`KnownFieldSet.overrides`), credentials the dialect keeps back. Added: ours.
+/// forwarding fields of peers that are no trusted proxies), fields that would have the upstream act on something else
+/// than what was judged (`KnownFieldSet.overrides`), credentials the dialect keeps back. Added: ours.
 @Reactor
 enum UpstreamRequest {
     /// Fields that are always written anew.

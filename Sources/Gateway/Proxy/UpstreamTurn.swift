@@ -5,8 +5,8 @@ import Transport
 
 /// The HTTP/2 connections of a pool that have something to send when the turn ends.
 ///
-/// Isolated to the Reactor; owned by the pool. A connection on the list is held by it, and holds the pool, so that neither
-/// is gone when its turn comes.
+/// Isolated to the Reactor; owned by the pool. A connection on the list is held by it, and holds the pool, so that
+/// neither is gone when its turn comes.
 @Reactor
 final class UpstreamTurn {
     private let loop: EventLoop

@@ -6,8 +6,8 @@ import Transport
 
 /// The deadlines of one HTTP/2 connection to an upstream: its connect, its silence while requests wait, its idleness.
 ///
-/// Isolated to the Reactor; owned by its connection. A connection whose peer has vanished without a word would fail every
-/// request until its time is out, so silence is asked about with a PING.
+/// Isolated to the Reactor; owned by its connection. A connection whose peer has vanished without a word would fail
+/// every request until its time is out, so silence is asked about with a PING.
 @Reactor
 final class UpstreamWatch {
     private enum Wait {

@@ -7,8 +7,8 @@ import HTTP
 
 /// Whether a 101 is the answer to the WebSocket handshake that was sent (RFC 6455 4.1).
 ///
-/// A server that says 101 without having read the handshake still reads HTTP: what the client sends as frames, it would take
-/// for requests that nobody judged.
+/// A server that says 101 without having read the handshake still reads HTTP: what the client sends as frames, it would
+/// take for requests that nobody judged.
 enum WebSocketHandshake {
     /// Whether `response` accepts the handshake of `request`.
     static func isAccepted(_ request: borrowing RequestHead, by response: borrowing ResponseHead) -> Bool {

@@ -15,8 +15,8 @@ struct AnswerSplice: Sendable {
     /// The longest that is read on the loop: more takes more than a quarter of a millisecond.
     static let mostOnLoop = 16 << 10
 
-    /// Fields that speak of the very bytes of a body, of parts of it, or of both (RFC 9110 14, RFC 9530, RFC 9421): they
-    /// are not true of a spliced one.
+    /// Fields that speak of the very bytes of a body, of parts of it, or of both (RFC 9110 14, RFC 9530, RFC 9421):
+    /// they are not true of a spliced one.
     static let untrueFields: Set<String> = [
         "accept-ranges", "content-digest", "content-md5", "content-range", "digest", "repr-digest", "signature",
         "signature-input",

@@ -138,8 +138,8 @@ extension Exchange {
         buffer.append("\r\n")
     }
 
-    /// What the sign-in proved, on every answer that says that it succeeded: `data.attestation` is ours only where it says
-    /// the same.
+    /// What the sign-in proved, on every answer that says that it succeeded: `data.attestation` is ours
+    /// only where it says the same.
     var verdictFields: [HeaderField] {
         guard let grant = facts.signIn?.grant, grant.isTold, (200..<300).contains(response.status) else { return [] }
         return grant.verdict?.answerFields ?? []

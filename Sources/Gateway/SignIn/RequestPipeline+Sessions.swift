@@ -26,7 +26,8 @@ extension RequestPipeline {
                 return resume(exchange, generation: generation, isAnswered: false)
             }
             guard exchange.generation == generation, exchange.stage == .judging else { return }
-            // A token that is bound to nothing here is another app's, a page's or a server's: no credential (OFF-077, OFF-078).
+            // A token that is bound to nothing here is another app's, a page's or a server's: no
+            // credential (OFF-077, OFF-078).
             exchange.facts.token = found.map { .good(VerifiedToken($0.facts(of: app))) } ?? .absent
             advance(exchange)
         }

@@ -10,8 +10,8 @@ import Telemetry
 import Transport
 
 extension RequestPipeline {
-    /// Asks whether a request to a sign-in path may speak for its app: by API key or allowed origin like any other, else
-    /// by what its body says (requirements 13.1).
+    /// Asks whether a request to a sign-in path may speak for its app: by API key or allowed origin like any other,
+    /// else by what its body says (requirements 13.1).
     func checkSignIn(_ exchange: Exchange, _ endpoint: SignInEndpoint, _ route: Route) -> Step {
         guard let settings = route.settings.signIn else { return .proceed }
         let judgement = CredentialTable.judge(
@@ -33,7 +33,8 @@ extension RequestPipeline {
         case .refused(let refusal):
             return refuse(exchange, refusal)
         case .open, .needsToken:
-            // `signInAccess` of dialect A is restricted and takes no tokens; whatever else comes of it is let in by nobody.
+            // `signInAccess` of dialect A is restricted and takes no tokens; whatever else comes
+            // of it is let in by nobody.
             return refuse(exchange, .stateAway)
         }
         return .proceed

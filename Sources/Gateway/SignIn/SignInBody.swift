@@ -22,8 +22,8 @@ enum SignInEndpoint: String, Sendable, CaseIterable {
 }
 
 extension Dialect {
-    /// What a route of the dialect may name under `sign_in`: persons sign in in dialect A (requirements 13.1), guests alone
-    /// in dialect C (open question 35), nobody in dialect B.
+    /// What a route of the dialect may name under `sign_in`: persons sign in in dialect A (requirements 13.1), guests
+    /// alone in dialect C (open question 35), nobody in dialect B.
     var signInEndpoints: [SignInEndpoint] {
         switch self {
         case .offlineid: SignInEndpoint.allCases

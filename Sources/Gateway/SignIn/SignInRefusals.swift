@@ -62,7 +62,7 @@ extension Refusal {
         )
     }
 
-    /// 403: the proof does not verify, or the device's state is not accepted; `package` is what the proof says it is of.
+    /// 403: the proof does not verify, or the state of the device is not accepted; `package`: what the proof is of.
     static func attestationFailed(
         _ reason: AttestationReason,
         on platform: AttestationReason.Platform,

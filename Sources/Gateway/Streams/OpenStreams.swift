@@ -7,9 +7,10 @@ package import Transport
 
 /// The answers under way whose request was admitted on a credential: they end when the credential does.
 ///
-/// Isolated to the Reactor; held by `WorkerState`. Looked at four times a second while there are any: at the clock, and,
-/// after a change of the registry or a revocation, at whether each would be admitted still. A WebSocket is closed with
-/// 4401, a gRPC call ends with UNAUTHENTICATED, any other answer is broken off. While Redis is away nothing changes here: what was admitted goes on.
+/// Isolated to the Reactor; held by `WorkerState`. Looked at four times a second while there are any: at the clock,
+/// and, after a change of the registry or a revocation, at whether each would be admitted still. A WebSocket is closed
+/// with 4401, a gRPC call ends with UNAUTHENTICATED, any other answer is broken off. While Redis is away nothing
+/// changes here: what was admitted goes on.
 @Reactor
 package final class OpenStreams {
     /// Counts changes that could end a credential.

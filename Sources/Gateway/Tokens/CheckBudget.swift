@@ -3,14 +3,15 @@
 
 import Transport
 
-/// The loop's time that checking signatures may take: a fifth, so that a flood of unknown tokens leaves four for others.
+/// The loop's time that checking signatures may take: a fifth, so that a flood of unknown
+/// tokens leaves four for others.
 ///
 /// Credit grows with the clock and is spent by what checks really took.
 struct CheckBudget {
     /// One part of time in so many.
     static let share: UInt64 = 5
-    /// What is saved up at most, and so about the longest that checks hold a turn up: one and a half milliseconds' credit, so that
-    /// nothing is lost between two turns.
+    /// What is saved up at most, and so about the longest that checks hold a turn up: one and a half milliseconds'
+    /// credit, so that nothing is lost between two turns.
     static let burst: Int64 = 300_000
 
     private var credit = CheckBudget.burst

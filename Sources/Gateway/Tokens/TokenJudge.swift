@@ -7,9 +7,9 @@ package import Transport
 
 /// What a worker knows of tokens: the keys that verify and sign them, and the tokens it has seen.
 ///
-/// Isolated to the Reactor; held by `WorkerState`, so it outlives reloads. Whoever follows the key ring and the key sets
-/// of outside issuers calls `replace`; whoever makes tokens asks for a `signer`. Until keys are given every token is
-/// refused.
+/// Isolated to the Reactor; held by `WorkerState`, so it outlives reloads. Whoever follows the key ring and
+/// the key sets of outside issuers calls `replace`; whoever makes tokens asks for a `signer`. Until keys are
+/// given every token is refused.
 @Reactor
 package final class TokenJudge {
     let loop: EventLoop
@@ -73,8 +73,8 @@ package final class TokenJudge {
 
     /// Takes the outside issuers with the keys that are held of each; an issuer without keys has an empty set.
     ///
-    /// What was verified is forgotten, unless all that is new is keys: then only what was refused is, so that a rotation
-    /// makes nobody wait.
+    /// What was verified is forgotten, unless all that is new is keys: then only what was refused is, so that a
+    /// rotation makes nobody wait.
     package func replace(issuers: [KnownIssuer]) {
         let onlyAdds = self.issuers.allSatisfy { old in
             issuers.contains { $0.issuer.isEqual(to: old.issuer) && $0.keys.includes(old.keys) }

@@ -6,8 +6,8 @@ import Transport
 
 /// Which tokens may wait for a key set that is being fetched anew.
 ///
-/// The first unknown key of an issuer opens a short while; then its unknown keys are refused at once until the fetch may
-/// happen again, so that made-up key ids keep nothing open.
+/// The first unknown key of an issuer opens a short while; then its unknown keys are refused at once until the fetch
+/// may happen again, so that made-up key ids keep nothing open.
 struct TokenParking {
     /// What becomes of a token with an unknown key.
     enum Entry {

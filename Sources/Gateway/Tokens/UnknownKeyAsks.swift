@@ -7,9 +7,9 @@ import Transport
 /// Which client networks may have an issuer asked for keys that nobody holds.
 ///
 /// A fetch for an unknown key is one allowance for all callers (B27): who has used it a few times keeps off it for a
-/// while, so that made-up key ids of one network leave it to whoever brings the first token of a real rotation. Nobody is
-/// locked out for longer than the issuer's own timer takes. Bounded: when the table is full the oldest half is forgotten,
-/// which errs towards asking.
+/// while, so that made-up key ids of one network leave it to whoever brings the first token of a real rotation. Nobody
+/// is locked out for longer than the issuer's own timer takes. Bounded: when the table is full the oldest half is
+/// forgotten, which errs towards asking.
 struct UnknownKeyAsks {
     private struct Account {
         var began: MonotonicInstant

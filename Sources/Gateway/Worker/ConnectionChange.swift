@@ -6,9 +6,9 @@ import Transport
 extension Worker {
     /// Tells the open connections that another configuration is in force, some at a time, and returns when all know.
     ///
-    /// Whom a connection is believed, and what it may ask of us, was decided when it opened. Where that is decided otherwise now,
-    /// its next request is judged by the new; requests under way keep what they began with. Only where the listener is gone, or
-    /// takes its clients' addresses from others now, it ends as in a drain.
+    /// Whom a connection is believed, and what it may ask of us, was decided when it opened. Where that is decided
+    /// otherwise now, its next request is judged by the new; requests under way keep what they began with. Only where
+    /// the listener is gone, or takes its clients' addresses from others now, it ends as in a drain.
     func tellConnections(_ former: GatewaySnapshot) async {
         let change = ConnectionChange(from: former, to: snapshot)
         for (index, connection) in Array(connections.values).enumerated() {

@@ -43,8 +43,8 @@ extension ListenerTLS {
         try context(Files(settings), settings, tickets)
     }
 
-    /// Those of all listeners while the loop goes on: files are read on `pool`, each certificate has a turn of its own, and
-    /// where nothing has changed the old one stays.
+    /// Those of all listeners while the loop goes on: files are read on `pool`, each certificate has a turn of its own,
+    /// and where nothing has changed the old one stays.
     static func all(
         of settings: Configuration,
         replacing old: [ListenerTLS?],

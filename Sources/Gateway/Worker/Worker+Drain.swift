@@ -4,8 +4,8 @@
 import Transport
 
 extension Worker {
-    /// Stops accepting and lets exchanges end with `Connection: close`; those that are under way at the `deadline` are told
-    /// so and ended, and `done` is called a moment later at the latest.
+    /// Stops accepting and lets exchanges end with `Connection: close`; those that are under way at the `deadline` are
+    /// told so and ended, and `done` is called a moment later at the latest.
     package func drain(deadline: Duration, done: @escaping @Reactor () -> Void) {
         isDraining = true
         for listener in listeners { listener.close() }

@@ -9,9 +9,9 @@ package import Transport
 
 /// One worker process: accepts, judges, forwards, records.
 ///
-/// Isolated to the Reactor; one loop, no locks. Lives as long as its process: what it owns may hold it strongly, and never
-/// weakly, because one weak reference makes every retain of it slow. It opens nothing but connections to upstreams and to Redis: sockets,
-/// metrics and the log come from the supervisor.
+/// Isolated to the Reactor; one loop, no locks. Lives as long as its process: what it owns may hold it strongly, and
+/// never weakly, because one weak reference makes every retain of it slow. It opens nothing but connections to
+/// upstreams and to Redis: sockets, metrics and the log come from the supervisor.
 @Reactor
 package final class Worker {
     let environment: WorkerEnvironment
@@ -127,8 +127,8 @@ package final class Worker {
 
     /// Waits until requests can be judged: meanwhile other workers accept from this one's sockets.
     ///
-    /// Where no other can judge either, the supervisor has it accept as it is: open routes are served without Redis, and
-    /// the others are answered 503.
+    /// Where no other can judge either, the supervisor has it accept as it is: open routes are served without Redis,
+    /// and the others are answered 503.
     private func becomeAbleToJudge() async {
         let end = loop.now.advanced(by: Self.patience)
         var hasAsked = false

@@ -43,7 +43,8 @@ enum ByteScan {
         return at
     }
 
-    /// A byte at or after `start` that is no letter and no hyphen, or one of the last seven: most of a name passes in words.
+    /// A byte at or after `start` that is no letter and no hyphen, or one of the last seven: most
+    /// of a name passes in words.
     @inline(__always)
     static func endOfPlainName(_ bytes: Span<UInt8>, from start: Int) -> Int {
         var at = start

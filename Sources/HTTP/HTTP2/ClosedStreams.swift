@@ -1,8 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
-/// What a server remembers of streams that are over, so that frames which crossed our reset of one can be told from those
-/// that nobody may send (RFC 9113 5.1).
+/// What a server remembers of streams that are over, so that frames which crossed our reset of one can be told from
+/// those that nobody may send (RFC 9113 5.1).
 struct ClosedStreams {
     /// The highest number the client has used.
     private var last: Int32 = 0
@@ -29,7 +29,8 @@ struct ClosedStreams {
         next = (next &+ 1) % Self.mostReset
     }
 
-    /// What HEADERS or DATA on a stream that is not open are; nil where they are to be ignored, or are for others to judge.
+    /// What HEADERS or DATA on a stream that is not open are; nil where they are to be ignored,
+    /// or are for others to judge.
     func fault(of id: Int32) -> HTTP2ErrorCode? {
         guard id > 0, id & 1 == 1, id <= last, !reset.contains(id) else { return nil }
         return skipped.contains { $0.contains(id) } ? .protocolError : .streamClosed

@@ -42,7 +42,8 @@ struct FrameProgress: BitwiseCopyable {
 
     private var isToStop: Bool { isTired || isEnding && isBetweenFrames }
 
-    /// Whether a step ends with each frame: either side has said that the connection ends, and any frame may be the last.
+    /// Whether a step ends with each frame: either side has said that the connection ends, and
+    /// any frame may be the last.
     var isEnding = false
 
     /// Whether the last step ended with a frame.

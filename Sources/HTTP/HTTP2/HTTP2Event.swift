@@ -15,7 +15,8 @@ package enum HTTP2Event {
     case data(HTTP2Stream)
     /// The peer has sent all; `stream.trailers` is filled if there were any.
     case ended(HTTP2Stream)
-    /// What we have to send on the stream fell below `HTTP2Stream.lowWater`, or `crowdedWater` where that counts: it may have more.
+    /// What we have to send on the stream fell below `HTTP2Stream.lowWater`, or `crowdedWater` where that
+    /// counts: it may have more.
     case drained(HTTP2Stream)
     /// The stream is over, whole where the code is `.noError`; nothing more will be heard of it.
     case closed(HTTP2Stream, HTTP2ErrorCode)

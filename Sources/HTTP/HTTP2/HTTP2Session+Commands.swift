@@ -121,10 +121,11 @@ extension HTTP2Session {
         }
     }
 
-    /// Reads no more of the peer's body: the rest is thrown away, and the stream ended a while after our answer has left.
+    /// Reads no more of the peer's body: the rest is thrown away, and the stream ended a while
+    /// after our answer has left.
     ///
-    /// Not at once: clients that are busy sending (curl 7.88, httpx) miss an answer with a reset on its heels. What comes
-    /// meanwhile is borne up to `settings.drain` bytes and `settings.linger`.
+    /// Not at once: clients that are busy sending (curl 7.88, httpx) miss an answer with a reset on its heels. What
+    /// comes meanwhile is borne up to `settings.drain` bytes and `settings.linger`.
     package func ignoreInbound(of stream: HTTP2Stream) {
         guard !stream.isClosed, !stream.isInboundEnded, !stream.ignoresInbound else { return }
         stream.ignoresInbound = true

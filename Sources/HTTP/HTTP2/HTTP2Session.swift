@@ -67,8 +67,8 @@ package final class HTTP2Session {
 
     // MARK: Bytes
 
-    /// Takes `bytes`, or the first of them that are `work` enough, and gives their number; on a throw send what there is to
-    /// send and close.
+    /// Takes `bytes`, or the first of them that are `work` enough, and gives their number; on a throw send what
+    /// there is to send and close.
     ///
     /// Work is counted in parts of about a quarter of a microsecond; a request is 64 and more.
     @discardableResult
@@ -96,8 +96,8 @@ package final class HTTP2Session {
 
     /// Hands bytes to the library, up to a frame that it would ignore and the protocol forbids; nil when it is broken.
     ///
-    /// That is HEADERS or DATA on a stream that is over. Then the connection ends, as with the errors that the library finds,
-    /// and no more is looked at.
+    /// That is HEADERS or DATA on a stream that is over. Then the connection ends, as with the errors that the library
+    /// finds, and no more is looked at.
     private func feed(_ bytes: Span<UInt8>) -> Int? {
         if isDeaf { return bytes.count }
         var fed = 0

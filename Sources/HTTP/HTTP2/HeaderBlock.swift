@@ -53,7 +53,8 @@ struct HeaderBlock: ~Copyable {
         }
     }
 
-    /// Appends fields of our own, given as the lines that HTTP/1.1 would send; nothing that HTTP/2 forbids is among them.
+    /// Appends fields of our own, given as the lines that HTTP/1.1 would send; nothing that
+    /// HTTP/2 forbids is among them.
     mutating func append(lines: Span<UInt8>) {
         var at = 0
         while at < lines.count {

@@ -6,8 +6,8 @@ import CNghttp2
 
 /// The frame layer of one HTTP/2 connection: nghttp2 behind checked Swift values.
 ///
-/// Owned by one `HTTP2Session`, which hears of everything. The library calls back only from inside
-/// `receive` and `send`; both are plain synchronous calls of the owner. With its callbacks the one place that knows the C library.
+/// Owned by one `HTTP2Session`, which hears of everything. The library calls back only from inside `receive` and
+/// `send`; both are plain synchronous calls of the owner. With its callbacks the one place that knows the C library.
 @safe
 final class NghttpSession {
     /// Which head a block of fields is.

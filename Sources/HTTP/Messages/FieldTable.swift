@@ -5,10 +5,10 @@ import Buffers
 
 /// The fields of one head or trailer section, in order, in the sender's spelling, over one copy of its bytes.
 ///
-/// Reused from message to message: `reset()` keeps both allocations, so a busy connection allocates nothing. What is not
-/// there is known without a search; what is there is found by a look at the few slots before it. An index of first places
-/// would be as large as all the rest, and the compiler copies a head to the stack for most calls that read it: without one
-/// a request costs a thousand instructions less. Owned by one head; not shared.
+/// Reused from message to message: `reset()` keeps both allocations, so a busy connection allocates nothing. What is
+/// not there is known without a search; what is there is found by a look at the few slots before it. An index of first
+/// places would be as large as all the rest, and the compiler copies a head to the stack for most calls that read it:
+/// without one a request costs a thousand instructions less. Owned by one head; not shared.
 @usableFromInline
 package struct FieldTable: ~Copyable {
     /// Where one field lies in `storage`.

@@ -3,7 +3,8 @@
 
 /// What came of interim answers before the final one: honest upstreams send one or two small ones.
 ///
-/// Nothing slows them down in HTTP/2, and those that come without end would fill the room of a client that does not read.
+/// Nothing slows them down in HTTP/2, and those that come without end would fill the room of a
+/// client that does not read.
 package struct InterimTally: Sendable {
     /// The most interim answers before a final one.
     package static let mostAnswers = 32

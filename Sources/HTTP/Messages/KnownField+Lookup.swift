@@ -55,7 +55,8 @@ extension KnownField {
     }
 }
 
-/// A name as words with letters in lower case: the first and last eight bytes decide up to sixteen, the inner ones more.
+/// A name as words with letters in lower case: the first and last eight bytes decide up to
+/// sixteen, the inner ones more.
 ///
 /// Setting bit 5 folds the case of letters and leaves digits and hyphens alone; no other token character becomes a
 /// letter, digit or hyphen by it, so equal words mean equal names.

@@ -4,9 +4,9 @@
 /// A field name the gateway judges, strips, rewrites or frames by.
 ///
 /// Names not listed are `.other` and pass as they came. Three ids are classes, not names: `.gatewayPrefixed` is every
-/// name that begins with `sallyport-`, `.forwardedPrefixed` every other one that begins with `x-forwarded-`, and `.alias`
-/// a name that reads as a judged one once all but letters and digits is mapped to `-`, as CGI-like back ends do
-/// (`Content_Length`, `X.App.Id`).
+/// name that begins with `sallyport-`, `.forwardedPrefixed` every other one that begins with `x-forwarded-`, and
+/// `.alias` a name that reads as a judged one once all but letters and digits is mapped to `-`, as CGI-like back ends
+/// do (`Content_Length`, `X.App.Id`).
 @usableFromInline
 package enum KnownField: UInt8, CaseIterable, BitwiseCopyable, Sendable {
     case other

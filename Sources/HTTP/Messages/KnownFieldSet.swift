@@ -55,15 +55,16 @@ package struct KnownFieldSet: Sendable, BitwiseCopyable, Equatable, ExpressibleB
         .proxyAuthenticate, .proxyAuthorization, .proxyAuthenticationInfo,
     ]
 
-    /// Fields by which software behind a gateway is told of another path, method, host, proxy or person than the one that
-    /// was judged: whoever sends one, the upstream acts on what was judged (`Proxy` becomes `HTTP_PROXY` in CGI).
+    /// Fields by which software behind a gateway is told of another path, method, host, proxy or person than the one
+    /// that was judged: whoever sends one, the upstream acts on what was judged (`Proxy` becomes `HTTP_PROXY` in CGI).
     package static let overrides: KnownFieldSet = [
         .xOriginalURL, .xRewriteURL, .xOriginalURI, .xRewriteURI, .xOriginalMethod, .xOriginalHost, .xHost,
         .xHTTPHostOverride, .xHTTPMethodOverride, .xMethodOverride, .xHTTPMethod, .proxy, .remoteUser, .xRemoteUser,
         .clientCert, .clientCertChain, .forwardedPrefixed,
     ]
 
-    /// What proxies say of the way here beside what we say ourselves: believed of trusted ones only, and then as it came.
+    /// What proxies say of the way here beside what we say ourselves: believed of trusted ones
+    /// only, and then as it came.
     package static let hopClaims: KnownFieldSet = [
         .xForwardedPort, .xForwardedPrefix, .xForwardedSSL, .xForwardedScheme, .xForwardedServer, .trueClientIP,
         .xClientIP, .xClusterClientIP, .cfConnectingIP,

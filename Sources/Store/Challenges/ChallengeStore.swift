@@ -7,10 +7,9 @@ package import Transport
 
 /// Challenges that were handed out and not yet used.
 ///
-/// Isolated to the Reactor.
-/// A challenge belongs to one app, one dialect and one kind (live or test), and is spent by any presentation (SAL-001 to 003). Behind an external
-/// Redis the keys hold the epoch: a replica that takes over may not know of a take, so what was issued before it counts
-/// no longer.
+/// Isolated to the Reactor. A challenge belongs to one app, one dialect and one kind (live or test), and is spent by
+/// any presentation (SAL-001 to 003). Behind an external Redis the keys hold the epoch: a replica that takes over may
+/// not know of a take, so what was issued before it counts no longer.
 @Reactor
 package final class ChallengeStore {
     private let connection: RedisConnection

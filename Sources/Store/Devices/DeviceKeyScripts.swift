@@ -6,8 +6,8 @@ enum DeviceKeyScripts {
     /// Keeps an attested key: its counter and its date are those of the first registration, the rest is what came last.
     ///
     /// KEYS: the key, the set. ARGV: name in the set, point, environment, team, bundle, provenance, now in ms.
-    /// Attesting a known key again neither sets its counter back nor unblocks it, and a lab's word replaces nothing of a
-    /// vendor's. Answers 0 where the install is blocked.
+    /// Attesting a known key again neither sets its counter back nor unblocks it, and a lab's word replaces nothing of
+    /// a vendor's. Answers 0 where the install is blocked.
     static let register = RedisScript(
         """
         if redis.call('HGET', KEYS[1], 'blocked') == '1' then return 0 end

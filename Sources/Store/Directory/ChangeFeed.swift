@@ -169,7 +169,8 @@ package final class ChangeFeed {
             stream.reset()
             throw .unavailable
         }
-        // A store that takes no writes, as on a full disk, gives no lease either: what is held then serves to the end of ours.
+        // A store that takes no writes, as on a full disk, gives no lease either: what is held then
+        // serves to the end of ours.
         _ = try await stream.call(["SET", .text(RegistryScripts.tag + ":probe"), "1", "PX", "1000"])
         resyncs += 1
         let position = Int(parts[0].integer ?? 0)

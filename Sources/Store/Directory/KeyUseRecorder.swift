@@ -45,8 +45,8 @@ package final class KeyUseRecorder: RedisReplyReceiver {
 
     /// Whether the key was not noted within the interval; it then counts as noted.
     ///
-    /// A row that is full of keys noted just now makes the table grow; in the largest table it makes the key wait, so that
-    /// two keys that meet never cost a note for every request.
+    /// A row that is full of keys noted just now makes the table grow; in the largest table it makes the key wait, so
+    /// that two keys that meet never cost a note for every request.
     private func isDue(_ digest: UInt64) -> Bool {
         let now = loop.now.nanoseconds
         while true {

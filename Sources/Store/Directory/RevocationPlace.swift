@@ -13,8 +13,8 @@ package struct RevocationPlace: Sendable {
     let device: Int?
     let key: Int?
 
-    /// The place of a verified token; whose organization and app an outside token is used with is not known yet, so that
-    /// those watermarks are asked apart.
+    /// The place of a verified token; whose organization and app an outside token is used with is not known yet, so
+    /// that those watermarks are asked apart.
     package init(of facts: TokenFacts) {
         switch facts.source {
         case .own(let own):

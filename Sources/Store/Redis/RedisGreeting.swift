@@ -18,7 +18,8 @@ extension StoreError {
             || text.hasPrefix("NOAUTH") || text.hasPrefix("LOST") || isOfCluster
     }
 
-    /// One node of a cluster sends us to another, or says that the cluster is not whole: half of the keys would be here.
+    /// One node of a cluster sends us to another, or says that the cluster is not whole: half
+    /// of the keys would be here.
     var isOfCluster: Bool {
         guard case .refused(let text) = self else { return false }
         return ["MOVED", "ASK", "CLUSTERDOWN", "CROSSSLOT", "TRYAGAIN"].contains { text.hasPrefix("\($0) ") }

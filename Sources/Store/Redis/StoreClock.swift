@@ -8,7 +8,8 @@ package import Transport
 /// Isolated to the Reactor. Asks the store every ten seconds; while it is away the last correction stays.
 @Reactor
 package final class StoreClock {
-    /// Called with how far the store's clock is ahead of ours, in milliseconds, at every measurement, and whether it is the first in a row that somebody should look at.
+    /// Called with how far the store's clock is ahead of ours, in milliseconds, at every measurement, and whether it is
+    /// the first in a row that somebody should look at.
     package var onMeasured: (@Reactor (Int64, Bool) -> Void)?
 
     private let loop: EventLoop

@@ -8,11 +8,11 @@ import Transport
 ///
 /// Isolated to the Reactor.
 ///
-/// A change must outlive a power cut once it is answered; a window need not, and a sync for each costs more CPU than the
-/// window itself. Redis starts with `appendfsync always`; between changes it is `everysec`, which a killed process
+/// A change must outlive a power cut once it is answered; a window need not, and a sync for each costs more CPU than
+/// the window itself. Redis starts with `appendfsync always`; between changes it is `everysec`, which a killed process
 /// survives whole, because the bytes are with the kernel. It is one setting for control and all workers, so each notes
-/// its changes in Redis before it asks for syncs, and whoever goes back does so only if nothing is noted at that moment:
-/// the set is watched, so a change that begins in between keeps the syncs.
+/// its changes in Redis before it asks for syncs, and whoever goes back does so only if nothing is noted at that
+/// moment: the set is watched, so a change that begins in between keeps the syncs.
 @Reactor
 final class ChangeSync {
     private let connection: RedisConnection

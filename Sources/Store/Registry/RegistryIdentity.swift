@@ -15,8 +15,8 @@ package enum RegistryLoss: Sendable, Equatable {
 
 /// Which registry this node belongs to: an empty or a foreign Redis is no registry without apps, but one that is lost.
 ///
-/// Isolated to the Reactor. One for each process, asked by all its connections: each is usable only while Redis holds the
-/// name that the registry was given at its birth, so that a lost registry is met as a Redis that is away.
+/// Isolated to the Reactor. One for each process, asked by all its connections: each is usable only while Redis holds
+/// the name that the registry was given at its birth, so that a lost registry is met as a Redis that is away.
 @Reactor
 package final class RegistryIdentity {
     /// What is there in place of our registry; nil while ours is there, or nothing was asked yet.

@@ -47,8 +47,8 @@ extension RegistryScripts {
     /// Names the live workers that have not applied change ARGV[1]: {now in ms, worker, expiry in ms, …}.
     ///
     /// ARGV[2] is the epoch, or nothing where the store loses no acknowledged write. In the first lease of an epoch a
-    /// worker may live whose registration was lost with the old one: `(failover)` stands for it. ARGV[3] is the registry's
-    /// name or nothing: in an empty one nobody has a lease.
+    /// worker may live whose registration was lost with the old one: `(failover)` stands for it. ARGV[3] is the
+    /// registry's name or nothing: in an empty one nobody has a lease.
     static let waiting = RedisScript(
         """
         \(isOurs(3))

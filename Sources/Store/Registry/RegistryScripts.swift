@@ -5,7 +5,7 @@
 ///
 ///     {registry}:app:ID          hash: v version, j record, o organization
 ///     {registry}:org:ID          hash: v version, j record
-///     {registry}:apps            sorted set of record ids by creation; {registry}:apps:ORG the same of one organization
+///     {registry}:apps            sorted set of record ids by creation; {registry}:apps:ORG those of one organization
 ///     {registry}:orgs            sorted set of organizations by creation
 ///     {registry}:ids, :names, :keys   App ID, `org/username`, key id → record id
 ///     {registry}:site:ORIGIN     hash: record id → organization, for an origin or a domain
@@ -14,10 +14,10 @@
 ///     {registry}:sequence        the number of the last change
 ///     {registry}:changes         stream of changes; an entry's id is its number
 ///     {registry}:revoked         sorted set: token id by the token's expiry
-///     {registry}:marks           hash: subject → tokens issued before this are revoked; :mark-ends sorted set by expiry
+///     {registry}:marks           hash: subject → tokens issued before this are revoked; :mark-ends by expiry
 ///     {registry}:epoch           hash: id of this history of the data, since when, the leases' length
 ///     {registry}:leases, :applied    workers by expiry, and the last change each has applied
-///     {registry}:under-way       sorted set: changes being made, by when they are given up; an embedded Redis syncs meanwhile
+///     {registry}:under-way       sorted set: changes being made, by when they are given up
 ///     {registry}:uses            key id → when and from which network it was last used
 enum RegistryScripts {
     /// The one key of every script.
@@ -28,7 +28,8 @@ enum RegistryScripts {
     static let changesKept = 10_000
     /// Rows of a history that are kept at least: Redis evicts nothing, and a tenant's own servers write rows too.
     ///
-    /// At 250 bytes a row a history holds 2.5 MiB at most; an app that is changed ten times a day fills it in three years.
+    /// At 250 bytes a row a history holds 2.5 MiB at most; an app that is changed ten times a
+    /// day fills it in three years.
     static let historyKept = 10_000
 
     /// Begins scripts that must not be answered by another registry than ours: ARGV[number] is its name, or nothing.

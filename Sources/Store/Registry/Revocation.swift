@@ -73,8 +73,8 @@ package struct Revocation: Sendable, Equatable {
         }
     }
 
-    /// How long a revocation is kept past its end: an outside token counts for the leeway after its own, and nodes' clocks
-    /// may differ from the store's.
+    /// How long a revocation is kept past its end: an outside token counts for the leeway after its own, and nodes'
+    /// clocks may differ from the store's.
     package static let margin: Int64 = 600_000
 
     package var tokens: [Token]

@@ -27,7 +27,8 @@ package struct SignInFault: Sendable, Equatable {
 
 /// Sign-ins of the last 30 days by method, and the latest failures, for each app.
 ///
-/// Isolated to the Reactor. Counted beside the sign-in, which does not wait: a count that is lost with Redis is no loss.
+/// Isolated to the Reactor. Counted beside the sign-in, which does not wait: a count that is
+/// lost with Redis is no loss.
 @Reactor
 package final class SignInHistory {
     private let connection: RedisConnection

@@ -5,7 +5,8 @@
 ///
 /// A window is one string, so that a call costs one read and one write of it:
 ///
-///     sum (5 bytes) | oldest bucket (6) | newest bucket (6) | entry …      entry: distance from the one before (1), units (4)
+///     sum (5 bytes) | oldest bucket (6) | newest bucket (6) | entry …
+///     entry: distance from the one before (1), units (4)
 ///
 /// Entries are the non-empty buckets, at most 61, so a quiet client's window takes 22 bytes and the busiest 322. The
 /// oldest entry's distance has no meaning. A string that cannot be one of ours is dropped and counted afresh. The first
@@ -14,7 +15,8 @@
 enum WindowScript {
     /// Spends windows, all or none.
     ///
-    /// KEYS: the windows. ARGV: limit, bucket length in microseconds and cost of each, negative cost for shadow windows.
+    /// KEYS: the windows. ARGV: limit, bucket length in microseconds and cost of each, a negative cost for shadow
+    /// windows.
     ///
     /// Answers one string: a byte (1 admitted), then for each window a byte (1 had room), remaining and milliseconds to
     /// reset, four bytes each, big-endian; 0xffffffff is never.

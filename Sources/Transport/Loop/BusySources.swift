@@ -3,9 +3,10 @@
 
 /// The sources that keep the loop busy, and TLS handshakes: they wait behind all others and share a part of each turn.
 ///
-/// Isolated to the Reactor; owned by the loop. Nothing is put off while nobody else has anything to do. Clients take turns by
-/// their addresses, so that a thousand connections of one hold up the handshake of another by one slice of work; among those of
-/// one address first come is first served, and a source that has more to do than one slice goes to the end.
+/// Isolated to the Reactor; owned by the loop. Nothing is put off while nobody else has anything to do. Clients
+/// take turns by their addresses, so that a thousand connections of one hold up the handshake of another by one
+/// slice of work; among those of one address first come is first served, and a source that has more to do than
+/// one slice goes to the end.
 @Reactor
 struct BusySources: ~Copyable {
     /// The sources that wait, by the lanes of their clients' addresses.

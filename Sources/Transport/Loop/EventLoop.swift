@@ -7,8 +7,9 @@ package import Telemetry
 
 /// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
 ///
-/// A turn is: wait, events for a while, timers, jobs until none is left, flushes, busy sources for a while, some of the backlog, then
-/// closed sources are freed. Of many events at once those that are left when half a millisecond has passed come first in the next turn.
+/// A turn is: wait, events for a while, timers, jobs until none is left, flushes, busy sources for a while, some of the
+/// backlog, then closed sources are freed. Of many events at once those that are left when half a millisecond has
+/// passed come first in the next turn.
 @Reactor
 @safe
 package final class EventLoop {
@@ -22,7 +23,8 @@ package final class EventLoop {
     package var busyShare = Duration.microseconds(500) {
         didSet { busyNanoseconds = UInt64(clamping: busyShare.nanosecondsClamped) }
     }
-    /// Work that is done a little in each turn, and so that it goes on, in each millisecond, while there is any; nil when there is none.
+    /// Work that is done a little in each turn, and so that it goes on, in each millisecond, while there is
+    /// any; nil when there is none.
     package var backlog: (@Reactor () -> Void)?
     /// Told of a stream that has begun to keep the loop busy and waits behind all others from now on.
     package var onBusy: (@Reactor (ByteStream) -> Void)?
@@ -194,8 +196,8 @@ package final class EventLoop {
         }
     }
 
-    /// A deadline must not come before the event that kept it, as it would after a stall; but those that are put off must not hold it
-    /// up for long either.
+    /// A deadline must not come before the event that kept it, as it would after a stall; but those that are put off
+    /// must not hold it up for long either.
     private func timersAreDue(mayBeBehind: Bool) -> Bool {
         guard mayBeBehind || !late.isEmpty else {
             lateSince = nil

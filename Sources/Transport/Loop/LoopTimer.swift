@@ -3,9 +3,9 @@
 
 /// A deadline on the loop, cheap enough to be armed again for every byte that arrives.
 ///
-/// Precision is one tick of the wheel (10 ms), never early. Re-arming for later only stores a number; the wheel moves the
-/// timer when it meets it. Let the callback hold its owner `unowned` or weakly: the owner holds the timer, and a timer
-/// that is freed is off the wheel.
+/// Precision is one tick of the wheel (10 ms), never early. Re-arming for later only stores a number; the wheel moves
+/// the timer when it meets it. Let the callback hold its owner `unowned` or weakly: the owner holds the timer, and a
+/// timer that is freed is off the wheel.
 @Reactor
 @safe
 package final class LoopTimer {

@@ -6,8 +6,8 @@ import Glibc
 /// Jobs that other threads hand to the loop.
 ///
 /// A lock of pthread, not of Synchronization: ThreadSanitizer sees only what goes through the functions it wraps, and
-/// reports correct uses of `Mutex`, whose code is in a library it was not built into, as races (a program of nothing but
-/// four threads and one `Mutex` is reported).
+/// reports correct uses of `Mutex`, whose code is in a library it was not built into, as races (a program of nothing
+/// but four threads and one `Mutex` is reported).
 @safe
 final class RemoteJobs: Sendable {
     // Initialised once, used through pthread's own functions only, destroyed when no thread holds the queue.

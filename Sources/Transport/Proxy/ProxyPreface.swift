@@ -18,7 +18,8 @@ package final class ProxyPreface: EventSource {
     private let timer: LoopTimer
     private var done: (@Reactor (Outcome) -> Void)?
 
-    /// A preface over `accepted`, which it owns until `done` is called, once, on the loop and never from inside `start`.
+    /// A preface over `accepted`, which it owns until `done` is called, once, on the loop and
+    /// never from inside `start`.
     package init(
         loop: EventLoop,
         accepted: AcceptedConnection,

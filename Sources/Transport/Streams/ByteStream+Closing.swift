@@ -16,8 +16,8 @@ extension ByteStream {
 
     /// Closes at once with a reset: what the kernel keeps for a peer that does not read goes too.
     ///
-    /// After an ordinary close the kernel would go on offering it, megabytes for each connection, for as long as the peer takes
-    /// a byte now and then.
+    /// After an ordinary close the kernel would go on offering it, megabytes for each connection, for as long as the
+    /// peer takes a byte now and then.
     package func reset() {
         resetsOnClose = true
         close()
@@ -34,7 +34,8 @@ extension ByteStream {
     ///
     /// The moment of listening on keeps the last answer from being lost to the reset that unread input would cause.
     ///
-    /// `bearing` is for a peer in the middle of an upload, which must be let run out: browsers miss the answer otherwise.
+    /// `bearing` is for a peer in the middle of an upload, which must be let run out: browsers
+    /// miss the answer otherwise.
     package func closeAfterFlush(bearing bytes: Int? = nil) {
         guard phase != .closed, phase != .lingering, !wantsClose else { return }
         wantsClose = true

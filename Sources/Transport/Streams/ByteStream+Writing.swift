@@ -47,8 +47,8 @@ extension ByteStream {
         if outboundCount > limits.outboundLowWater { owesDrained = true }
     }
 
-    /// Sends what is written now instead of at the end of the turn; `streamDrained` follows where the socket does not take
-    /// all of it.
+    /// Sends what is written now instead of at the end of the turn; `streamDrained` follows where the
+    /// socket does not take all of it.
     package func flushNow() {
         guard phase == .open else { return loop.atEndOfTurn(self) }
         send()

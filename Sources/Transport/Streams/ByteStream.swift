@@ -85,8 +85,8 @@ package final class ByteStream: EventSource {
     var moreToEncrypt = false
     /// OpenSSL may hold bytes that were not read from it.
     ///
-    /// Cleared when it says that it has none, or none that can be used before more arrives: a peer that sends half a record
-    /// is not asked again until the socket has something.
+    /// Cleared when it says that it has none, or none that can be used before more arrives: a peer that sends half a
+    /// record is not asked again until the socket has something.
     var mayHoldInput = false
     var socketError: CInt = 0
     var ciphertextEnded = false

@@ -89,7 +89,8 @@ extension ByteStream {
         return .tls(failure)
     }
 
-    /// Decrypts into `inbound`; asks the error queue only about failures, because a look at it costs two hundred instructions.
+    /// Decrypts into `inbound`; asks the error queue only about failures, because a look at it costs
+    /// two hundred instructions.
     func fillFromTLS() -> Filling {
         guard let ssl = unsafe ssl else { return .drained }
         mayHoldInput = true

@@ -105,7 +105,8 @@ final class ServerSideContext {
             else { return 0 }
             if isSealing == 1 { return unsafe keys.seal(name, vector, cipher, code) }
             let opened = unsafe keys.open(name, vector, cipher, code)
-            // Clients of TLS 1.3 use a ticket once: without a new one every second connection would be a full handshake.
+            // Clients of TLS 1.3 use a ticket once: without a new one every second connection
+            // would be a full handshake.
             return unsafe opened == 1 && SSL_version(ssl) == TLS1_3_VERSION ? 2 : opened
         }
     }

@@ -6,7 +6,8 @@ import COpenSSL
 /// The authorities that the system trusts, read once for all contexts: that takes some 20 ms.
 @safe
 final class SystemTrust: Sendable {
-    // Reference-counted and locked by the library itself; freed with this object, contexts hold references of their own.
+    // Reference-counted and locked by the library itself; freed with this object, contexts
+    // hold references of their own.
     private nonisolated(unsafe) let store: OpaquePointer
 
     @Reactor private static var current: SystemTrust?

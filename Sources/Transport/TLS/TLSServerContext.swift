@@ -137,8 +137,8 @@ package final class TLSServerContext {
         return fallback
     }
 
-    /// Whether a connection that asked for `serverName` may be asked for `host` (RFC 9110 7.4): its certificate is for that
-    /// name too, or is the one that the name would have been given.
+    /// Whether a connection that asked for `serverName` may be asked for `host` (RFC 9110 7.4): its certificate is for
+    /// that name too, or is the one that the name would have been given.
     package func serves(_ host: String, onConnectionTo serverName: String?) -> Bool {
         let present = index(for: serverName)
         if present == index(for: host) { return present != nil }

@@ -68,7 +68,8 @@ enum AppCommands {
         Output.show(answer, for: invocation, Change.line)
     }
 
-    /// The organization that a new app is for: a refusal names the command without it, to people who have an app already.
+    /// The organization that a new app is for: a refusal names the command without it, to
+    /// people who have an app already.
     private static func organization(_ invocation: Invocation) throws(CommandFailure) -> String {
         if let named = invocation["--org"] { return named }
         let gateway = try RemoteGateway(for: invocation)

@@ -38,7 +38,8 @@ import Transport
         return deadlines
     }
 
-    /// Events, the seconds after which something is armed where the whole exchange has long; nil: only its end; what it means.
+    /// Events, the seconds after which something is armed where the whole exchange has long; nil:
+    /// only its end; what it means.
     static let rows: [([Event], Int?, UpstreamFailure)] = [
         ([], nil, .totalTimedOut),
         ([.sentWhole], 30, .firstByteTimedOut),

@@ -67,7 +67,8 @@ struct TestCertificates: Sendable {
         """
 }
 
-/// Runs a program off the loop and gives its output; `input` is written to its standard input, which stays open a while.
+/// Runs a program off the loop and gives its output; `input` is written to its standard input,
+/// which stays open a while.
 func run(_ arguments: [String], input: String = "", holdsInput: Duration = .zero) async throws -> String {
     let pool = BlockingPool(threads: 1)
     return try await pool.run { () throws(SystemError) -> String in

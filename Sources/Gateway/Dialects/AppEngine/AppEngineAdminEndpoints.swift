@@ -8,7 +8,8 @@ import HTTP
 import Store
 import Transport
 
-/// The administrators' endpoints of dialect C (C.6, C.7): a group of its own, so that a public listener has none of them.
+/// The administrators' endpoints of dialect C (C.6, C.7): a group of its own, so that a public
+/// listener has none of them.
 enum AppEngineAdminEndpoints {
     static let all: [LocalEndpoint] = [
         endpoint("PUT", "/profile/app/{id}/identity") { admin async throws(AppEngineRefusal) in

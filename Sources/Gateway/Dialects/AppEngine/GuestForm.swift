@@ -4,7 +4,8 @@
 import Credentials
 import Encodings
 
-/// The body of `POST /profile/guest/auth` (dialects.md C.4): the upstream makes the guest, the gateway asks for the form.
+/// The body of `POST /profile/guest/auth` (dialects.md C.4): the upstream makes the guest, the
+/// gateway asks for the form.
 struct GuestForm: Equatable, Sendable {
     /// Reads it; either `email` or `phone` is enough (APP-069).
     init(_ body: FormBody) throws(FormFault) {
