@@ -39,7 +39,7 @@ extension TokenJudge {
         let bytes = token.indices.map { token[$0] }
         switch queue.enter(bytes, as: use, from: client.network, waiter()) {
         case .queued:
-            if loop.backlog == nil { loop.backlog = { self.checkQueued() } }
+            backlog.begin { self.checkQueued() }
             return .queued
         case .shareSpent: return .shareSpent
         case .full: return .full
@@ -72,7 +72,7 @@ extension TokenJudge {
             let tell: TokenQueue.Waiter = { knowledge in for waiter in waiters { waiter(knowledge) } }
             if !parks(token.span, as: flight.use, from: flight.network, knowledge, { tell }) { tell(knowledge) }
         }
-        if queue.isEmpty { loop.backlog = nil }
+        if queue.isEmpty { backlog.end() }
     }
 
     private func check(_ token: Span<UInt8>, as use: TokenUse, now: Int64) -> TokenKnowledge {

@@ -13,6 +13,8 @@ package import Transport
 @Reactor
 package final class TokenJudge {
     let loop: EventLoop
+    /// Checks that wait.
+    let backlog: Backlog
     let clock: StoreClock
     var settings: TokenSettings
     var application = TokenCache<VerifiedToken>(capacity: TokenJudge.capacity)
@@ -40,6 +42,7 @@ package final class TokenJudge {
     /// A judge without keys.
     package init(settings: TokenSettings, clock: StoreClock, loop: EventLoop) {
         self.loop = loop
+        backlog = Backlog(loop: loop)
         self.clock = clock
         self.settings = settings
         authority = TokenAuthority(own: nil, issuers: [])

@@ -7,7 +7,7 @@ package import Telemetry
 
 /// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
 ///
-/// A turn is: wait, events for a while, timers, jobs until none is left, flushes, busy sources for a while, some of the
+/// A turn is: wait, events for a while, timers, jobs until none is left, flushes, busy sources for a while, some of each
 /// backlog, then closed sources are freed. Of many events at once those that are left when half a millisecond has
 /// passed come first in the next turn.
 @Reactor
@@ -23,9 +23,8 @@ package final class EventLoop {
     package var busyShare = Duration.microseconds(500) {
         didSet { busyNanoseconds = UInt64(clamping: busyShare.nanosecondsClamped) }
     }
-    /// Work that is done a little in each turn, and so that it goes on, in each millisecond, while there is
-    /// any; nil when there is none.
-    package var backlog: (@Reactor () -> Void)?
+    /// Those that have work now, in the order in which they began.
+    var backlogs: [Backlog] = []
     /// Told of a stream that has begun to keep the loop busy and waits behind all others from now on.
     package var onBusy: (@Reactor (ByteStream) -> Void)?
     let executor: LoopExecutor
@@ -189,7 +188,7 @@ package final class EventLoop {
         if unsafe !enlisted.isEmpty { flush() }
         // Last, so that what the others have to say is on its way meanwhile.
         if !busy.isEmpty { runBusy() }
-        if let backlog { backlog() }
+        if !backlogs.isEmpty { workOnBacklogs() }
         if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
         if let turnTimes {
             turnTimes.record(nanoseconds: MonotonicInstant.readClock().nanoseconds &- now.nanoseconds)
@@ -213,7 +212,7 @@ package final class EventLoop {
     private var waitMilliseconds: CInt {
         if unsafe executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty || !late.isEmpty { return 0 }
         let wait = timers.millisecondsToNext(from: now)
-        return backlog == nil || wait == 0 ? wait : 1
+        return backlogs.isEmpty || wait == 0 ? wait : 1
     }
 
     @inline(__always)
