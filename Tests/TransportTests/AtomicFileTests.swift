@@ -41,6 +41,28 @@ import Transport
         }
     }
 
+    @Test func `where anything fails the old file stays, and nothing is left beside it`() throws {
+        defer { remove() }
+        try AtomicFile.replace(path("a"), with: Array("old".utf8), isDurable: true)
+        try FileManager.default.createDirectory(at: folder.appending(path: "b"), withIntermediateDirectories: true)
+        #expect(throws: SystemError(EISDIR)) {
+            try AtomicFile.replace(path("b"), with: Array("new".utf8), isDurable: true)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).sorted() == ["a", "b"])
+    }
+
+    /// A folder that may be written but not read cannot be opened: its new name could not be made durable.
+    @Test(.enabled(if: geteuid() != 0)) func `a folder that cannot be opened leaves the old file`() throws {
+        defer { remove() }
+        try AtomicFile.replace(path("a"), with: Array("old".utf8), isDurable: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o300], ofItemAtPath: path(""))
+        #expect(throws: SystemError(EACCES)) {
+            try AtomicFile.replace(path("a"), with: Array("new".utf8), isDurable: true)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path(""))
+        #expect(try Data(contentsOf: folder.appending(path: "a")) == Data("old".utf8))
+    }
+
     private func remove() {
         do { try FileManager.default.removeItem(at: folder) } catch { Issue.record("\(error)") }
     }

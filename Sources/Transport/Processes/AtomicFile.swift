@@ -17,17 +17,27 @@ package enum AtomicFile {
         owner: (user: uid_t, group: gid_t)? = nil,
         isDurable: Bool
     ) throws(SystemError) {
+        // Before the old file goes: whatever can fail fails while it is there.
+        let folder = isDurable ? try openFolder(of: path) : -1
+        defer { if folder >= 0 { close(folder) } }
         // Written under another name first, which is nobody else's: no link is followed.
         let fresh = "\(path).new"
         unsafe unlink(fresh)
         let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         guard descriptor >= 0 else { throw SystemError(errno) }
         defer { close(descriptor) }
-        try write(bytes, to: descriptor)
-        guard !isDurable || fsync(descriptor) == 0 else { throw SystemError(errno) }
-        if let owner { _ = fchown(descriptor, owner.user, owner.group) }
-        guard unsafe rename(fresh, path) == 0 else { throw SystemError(errno) }
-        if isDurable { try syncFolder(of: path) }
+        do throws(SystemError) {
+            try write(bytes, to: descriptor)
+            if isDurable, fsync(descriptor) != 0 { throw SystemError(errno) }
+            if let owner, fchown(descriptor, owner.user, owner.group) != 0 { throw SystemError(errno) }
+            guard unsafe rename(fresh, path) == 0 else { throw SystemError(errno) }
+        } catch {
+            // Half a file takes room of a disk that has none, and may hold half a secret.
+            unsafe unlink(fresh)
+            throw error
+        }
+        // The name of a new file outlives a power cut only once its folder is on disk too.
+        if folder >= 0, fsync(folder) != 0 { throw SystemError(errno) }
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
@@ -36,17 +46,16 @@ package enum AtomicFile {
             let written = unsafe bytes.withUnsafeBytes {
                 unsafe Glibc.write(descriptor, $0.baseAddress?.advanced(by: start), $0.count - start)
             }
+            if written < 0, errno == EINTR { continue }
             guard written > 0 else { throw SystemError(written < 0 ? errno : ENOSPC) }
             start += written
         }
     }
 
-    /// The name of a new file outlives a power cut only once its folder is on disk too.
-    private static func syncFolder(of path: String) throws(SystemError) {
+    private static func openFolder(of path: String) throws(SystemError) -> CInt {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(errno) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw SystemError(errno) }
+        return descriptor
     }
 }
