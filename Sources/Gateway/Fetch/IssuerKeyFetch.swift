@@ -16,6 +16,7 @@ final class IssuerKeyFetch {
     private let loop: EventLoop
     private let log: Log
     private let slot: MetricsSlot
+    private let pool: BlockingPool
     private let resolver: Resolver
     private let now: () -> Int64
     private(set) var sources: [IssuerKeys] = []
@@ -31,7 +32,8 @@ final class IssuerKeyFetch {
         self.slot = slot
         self.log = log
         self.now = now
-        resolver = Resolver(loop: loop, pool: BlockingPool(threads: 1))
+        pool = BlockingPool(threads: 1)
+        resolver = Resolver(loop: loop, pool: pool)
     }
 
     /// Begins to fetch.
@@ -121,7 +123,7 @@ final class IssuerKeyFetch {
         let moment = now()
         let outcome: IssuerKeys.Outcome
         do throws(WebFailure) {
-            let client = try source.client(loop: loop, resolver: resolver)
+            let client = try await source.client(loop: loop, resolver: resolver, pool)
             let answer = try await client.answer(to: source.request, within: Self.deadline)
             outcome = source.judge(answer, at: moment)
             source.schedule.note(outcome, at: loop.now, cacheControl: answer.cacheControl)

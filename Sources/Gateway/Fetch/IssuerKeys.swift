@@ -71,31 +71,39 @@ final class IssuerKeys {
         }
     }
 
-    /// The client for this issuer: its authorities, its exceptions, our bounds.
-    func client(loop: EventLoop, resolver: Resolver) throws(WebFailure) -> WebClient {
-        let present = settings.keyAuthorities.flatMap { Files.version($0) }
+    /// The client for this issuer: its authorities, its exceptions, our bounds; files are looked at on `pool`.
+    func client(loop: EventLoop, resolver: Resolver, _ pool: BlockingPool) async throws(WebFailure) -> WebClient {
+        let (path, held) = (settings.keyAuthorities, known == nil ? nil : knownAuthorities)
+        let present = try await pool.run { () throws(WebFailure) in try Self.authorities(path, replacing: held) }
         // A file that is missing for a moment is about to be replaced.
-        if let known, present == nil || present == knownAuthorities { return known }
-        var trust = TLSClientSettings.Trust.system
-        if let path = settings.keyAuthorities {
-            switch Files.read(path) {
-            case .success(let pem): trust = .authorities(pem: pem)
-            case .failure(let fault): throw .connection("cannot read \(path): \(fault.message)")
-            }
-        }
+        if let known, present == nil { return known }
         do {
             let made = WebClient(
                 loop: loop,
                 resolver: resolver,
-                tls: try TLSClientContext(TLSClientSettings(trust: trust)),
+                tls: try TLSClientContext(TLSClientSettings(trust: present?.trust ?? .system)),
                 limit: JSONWebKeySet.maximumBytes,
                 permitted: OutboundAddresses(exceptions: settings.privateNetworks)
             )
             known = made
-            knownAuthorities = present
+            knownAuthorities = present?.version
             return made
         } catch {
             throw .connection("\(error)")
+        }
+    }
+
+    /// The file of authorities, where it is another than the one `held`; nil where it is the same, or none is named.
+    private nonisolated static func authorities(
+        _ path: String?,
+        replacing held: FileVersion?
+    ) throws(WebFailure) -> (version: FileVersion?, trust: TLSClientSettings.Trust)? {
+        guard let path else { return nil }
+        let present = Files.version(path)
+        if let held, present == nil || present == held { return nil }
+        switch Files.read(path) {
+        case .success(let pem): return (present, .authorities(pem: pem))
+        case .failure(let fault): throw .connection("cannot read \(path): \(fault.message)")
         }
     }
 

@@ -34,10 +34,15 @@ extension ControlRole {
 
     private func takeText(from source: ReloadTurns.Source) async -> ReloadOutcome {
         let fresh: Configuration
+        let accepted = accepted
         do {
+            // A disk may take its time, and many routes and certificates tens of milliseconds: the listeners go on.
             switch source {
-            case .file: fresh = try Configuration.load(path: accepted.path, environment: accepted.environment)
-            case .accepted: fresh = try accepted.load()
+            case .file:
+                fresh = try await pool.run { () throws(ConfigurationProblems) in
+                    try Configuration.load(path: accepted.path, environment: accepted.environment)
+                }
+            case .accepted: fresh = try await pool.run { () throws(ProcessFault) in try accepted.load() }
             }
         } catch let problems as ConfigurationProblems {
             return .refused(problems.problems.map(\.description))
@@ -49,18 +54,18 @@ extension ControlRole {
         let fixed = RestartOnly.changes(from: configuration, to: fresh)
         guard fixed.isEmpty else { return .refused(fixed.map { "\(accepted.path): \($0)" }) }
         do {
-            try accepted.keep(fresh.text)
+            try await pool.run { () throws(ProcessFault) in try accepted.keep(fresh.text) }
         } catch {
             return .refused([error.message])
         }
         let waiter = reloads.begin(workers: workers, loop: loop)
         link.send(.takeConfiguration(reloads.number))
         guard let faults = await waiter.value(within: Self.reloadDeadline) else {
-            takeBack()
+            await takeBack()
             return .partly(["no answer from every worker in \(Self.reloadDeadline)"])
         }
         guard faults.isEmpty else {
-            takeBack()
+            await takeBack()
             return .partly(faults)
         }
         configuration = fresh
@@ -74,9 +79,10 @@ extension ControlRole {
     }
 
     /// Has those workers that took a text give it up again, so that all run one set: the old one.
-    private func takeBack() {
+    private func takeBack() async {
+        let (accepted, text) = (accepted, configuration.text)
         do {
-            try accepted.keep(configuration.text)
+            try await pool.run { () throws(ProcessFault) in try accepted.keep(text) }
             link.send(.takeConfiguration(ProcessMessage.unnumbered))
         } catch {
             log.error("the old configuration cannot be kept", ["reason": error.message])

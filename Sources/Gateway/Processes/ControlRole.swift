@@ -50,6 +50,8 @@ final class ControlRole: GatewayControl {
     private let life: ControlLife
     let registryWatch: RegistryWatch
     let trust: TrustUpkeep
+    /// For the operator's file and what it names.
+    let pool = BlockingPool(threads: 1)
     private let routes: AdminRoutes
     let keyring: KeyringKeeper
     let issuers: IssuerKeyFetch

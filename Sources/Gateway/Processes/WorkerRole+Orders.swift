@@ -41,7 +41,7 @@ extension WorkerRole {
         let accepted = setting.accepted
         do {
             let fresh = try await pool.run { () throws(ProcessFault) in try accepted.load() }
-            let rules = try trust.rules(fresh.trust)
+            let rules = try await trust.rules(fresh.trust, on: pool)
             try await worker.reload(fresh)
             await worker.state.keys.follow(fresh.issuers)
             trust.took(fresh.trust, rules)

@@ -31,9 +31,10 @@ package final class PlayDecoders {
     /// Past this many apps with accounts of their own the decoders are made anew as they are needed.
     private static let mostOwn = 256
 
-    /// Decoders by `settings`; throws where its authorities cannot be used.
+    /// Decoders by `settings`, with the authorities read from its file; throws where those cannot be used.
     init(
         _ settings: TrustSettings,
+        _ trust: TLSClientSettings.Trust,
         loop: EventLoop,
         pool: BlockingPool,
         log: Log,
@@ -44,7 +45,7 @@ package final class PlayDecoders {
         self.log = log
         answered = slot.counter(GatewayMetrics.playQuestions, "outcome=\"answered\"")
         unanswered = slot.counter(GatewayMetrics.playQuestions, "outcome=\"unavailable\"")
-        let client = try WebClient(settings, loop: loop, resolver: Resolver(loop: loop, pool: pool))
+        let client = try WebClient(trust, loop: loop, resolver: Resolver(loop: loop, pool: pool))
         self.client = client
         standard = settings.playAccount.flatMap { account in
             RemotePlayDecoder(

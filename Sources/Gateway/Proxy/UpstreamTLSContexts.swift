@@ -22,12 +22,23 @@ struct UpstreamTLSContexts {
         streamed = isStreamed ? try Self.context(for: upstream, authorities, protocols: ["h2"]) : nil
     }
 
-    /// What the file of an upstream's `tls.ca` holds now; empty where none is used.
-    static func authorities(of upstream: UpstreamSettings) throws(SnapshotProblem) -> [UInt8] {
-        guard upstream.tls.verifies, let path = upstream.tls.authorities,
-            upstream.endpoints.contains(where: \.usesTLS)
-        else { return [] }
-        return try PEMFile.read(path)
+    /// What the files of each upstream's `tls.ca` hold now, in the order of the upstreams; empty where none is used.
+    ///
+    /// Blocks for as long as the disk takes: while the loop serves, never on it.
+    nonisolated static func authorities(of upstreams: [UpstreamSettings]) throws(SnapshotProblem) -> [[UInt8]] {
+        var read: [String: [UInt8]] = [:]
+        var authorities: [[UInt8]] = []
+        for upstream in upstreams {
+            guard upstream.tls.verifies, let path = upstream.tls.authorities,
+                upstream.endpoints.contains(where: \.usesTLS)
+            else {
+                authorities.append([])
+                continue
+            }
+            if read[path] == nil { read[path] = try PEMFile.read(path) }
+            authorities.append(read[path] ?? [])
+        }
+        return authorities
     }
 
     private static func context(

@@ -19,6 +19,8 @@ final class TrustUpkeep {
     private var settings: TrustSettings
     private var reading: TrustReading
     private var refresh: StatusListRefresh?
+    /// How often other settings have begun to be asked by.
+    private var beginnings = 0
     /// Why there is nobody to ask, although an address is configured.
     private var setUpProblem: String?
     private lazy var follower = TrustFollower(TrustFiles(settings, paths), loop: loop, pool: pool) {
@@ -82,12 +84,23 @@ final class TrustUpkeep {
         timer.cancel()
         refresh = nil
         setUpProblem = nil
+        beginnings += 1
         guard let url = settings.statusList else { return }
+        let (settings, beginning) = (settings, beginnings)
+        Task { @Reactor in
+            let trust = await pool.run { Result { () throws(SnapshotProblem) in try settings.webTrust() } }
+            // Other settings came meanwhile.
+            guard beginning == beginnings else { return }
+            ask(url, trust)
+        }
+    }
+
+    private func ask(_ url: WebURL, _ trust: Result<TLSClientSettings.Trust, SnapshotProblem>) {
         do {
             let refresh = StatusListRefresh(
                 bundle: reading.bundle,
                 keptIn: .file(TrustFiles(settings, paths).statusList),
-                client: try WebClient(settings, loop: loop, resolver: Resolver(loop: loop, pool: pool)),
+                client: try WebClient(trust.get(), loop: loop, resolver: Resolver(loop: loop, pool: pool)),
                 url: url,
                 interval: settings.interval.components.seconds,
                 clock: { .now() }
@@ -164,11 +177,23 @@ extension Moment {
     fileprivate var text: String { InternetTime.text(seconds: seconds) }
 }
 
+extension TrustSettings {
+    /// Whom to trust for these addresses, `ca` as its file is now.
+    ///
+    /// Blocks for as long as the disk takes: while the loop serves, never on it.
+    nonisolated func webTrust() throws(SnapshotProblem) -> TLSClientSettings.Trust {
+        guard let authorities else { return .system }
+        return .authorities(pem: try PEMFile.read(authorities))
+    }
+}
+
 extension WebClient {
-    /// A client that trusts what the settings say.
-    convenience init(_ settings: TrustSettings, loop: EventLoop, resolver: Resolver) throws(SnapshotProblem) {
-        var trust = TLSClientSettings.Trust.system
-        if let path = settings.authorities { trust = .authorities(pem: try PEMFile.read(path)) }
+    /// A client of trust's addresses.
+    convenience init(
+        _ trust: TLSClientSettings.Trust,
+        loop: EventLoop,
+        resolver: Resolver
+    ) throws(SnapshotProblem) {
         do throws(TLSFailure) {
             self.init(loop: loop, resolver: resolver, tls: try TLSClientContext(TLSClientSettings(trust: trust)))
         } catch {

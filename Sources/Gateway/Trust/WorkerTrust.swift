@@ -58,7 +58,7 @@ final class WorkerTrust {
                 keys: keys,
                 pool: pool,
                 seals: seals,
-                rules: try rules(settings, loop: loop, log: log, slot: slot)
+                rules: try rules(settings, settings.webTrust(), loop: loop, log: log, slot: slot)
             )
         } catch let problem as SnapshotProblem {
             throw ProcessFault(problem.message)
@@ -72,9 +72,10 @@ final class WorkerTrust {
         follower.start()
     }
 
-    /// The rules of a configuration that may be taken.
-    func rules(_ settings: TrustSettings) throws(SnapshotProblem) -> ProofJudge.Rules {
-        try Self.rules(settings, loop: loop, log: log, slot: slot)
+    /// The rules of a configuration that may be taken; its file is read on `pool`.
+    func rules(_ settings: TrustSettings, on pool: BlockingPool) async throws(SnapshotProblem) -> ProofJudge.Rules {
+        let trust = try await pool.run { () throws(SnapshotProblem) in try settings.webTrust() }
+        return try Self.rules(settings, trust, loop: loop, log: log, slot: slot)
     }
 
     /// A configuration is in force.
@@ -85,13 +86,14 @@ final class WorkerTrust {
 
     private static func rules(
         _ settings: TrustSettings,
+        _ trust: TLSClientSettings.Trust,
         loop: EventLoop,
         log: Log,
         slot: MetricsSlot
     ) throws(SnapshotProblem) -> ProofJudge.Rules {
         ProofJudge.Rules(
             environments: settings.environments,
-            play: try PlayDecoders(settings, loop: loop, pool: BlockingPool(threads: 1), log: log, slot: slot)
+            play: try PlayDecoders(settings, trust, loop: loop, pool: BlockingPool(threads: 1), log: log, slot: slot)
         )
     }
 }

@@ -36,16 +36,21 @@ struct SnapshotParts {
     /// Those of a worker that begins; throws what keeps `settings` from being served.
     init(_ settings: Configuration, _ makings: Makings) throws(SnapshotProblem) {
         self.init(settings, replacing: nil, makings)
-        for upstream in settings.upstreams { try add(upstream) }
+        let authorities = try UpstreamTLSContexts.authorities(of: settings.upstreams)
+        for (upstream, authorities) in zip(settings.upstreams, authorities) { try add(upstream, authorities) }
         for route in settings.routes { add(route) }
     }
 
-    /// Those of a worker that serves, made while it goes on; where it throws, nothing has changed.
+    /// Those of a worker that serves, made while it goes on, files read on `pool`; where it throws, nothing has changed.
     static func made(
         of settings: Configuration,
         replacing old: GatewaySnapshot,
-        _ makings: Makings
+        _ makings: Makings,
+        _ pool: BlockingPool
     ) async throws(SnapshotProblem) -> SnapshotParts {
+        let authorities = try await pool.run { () throws(SnapshotProblem) in
+            try UpstreamTLSContexts.authorities(of: settings.upstreams)
+        }
         var parts = SnapshotParts(settings, replacing: old, makings)
         var began = MonotonicInstant.readClock().nanoseconds
         func pauseWhereLong() async {
@@ -53,8 +58,8 @@ struct SnapshotParts {
             await makings.loop.nextTurn()
             began = MonotonicInstant.readClock().nanoseconds
         }
-        for upstream in settings.upstreams {
-            try parts.add(upstream)
+        for (upstream, authorities) in zip(settings.upstreams, authorities) {
+            try parts.add(upstream, authorities)
             await pauseWhereLong()
         }
         for route in settings.routes {
@@ -65,8 +70,7 @@ struct SnapshotParts {
     }
 
     /// A pool goes on with its connections where all that it was made of is as it was, files included.
-    private mutating func add(_ upstream: UpstreamSettings) throws(SnapshotProblem) {
-        let authorities = try UpstreamTLSContexts.authorities(of: upstream)
+    private mutating func add(_ upstream: UpstreamSettings, _ authorities: [UInt8]) throws(SnapshotProblem) {
         let kept = former.first { $0.settings == upstream && $0.limits == limits && $0.authorities == authorities }
         if let kept { return pools.append(kept) }
         let pool = UpstreamPool(

@@ -15,7 +15,7 @@ extension Worker {
             on: loop,
             pool
         )
-        let parts = try await SnapshotParts.made(of: configuration, replacing: snapshot, makings)
+        let parts = try await SnapshotParts.made(of: configuration, replacing: snapshot, makings, pool)
         let former = snapshot
         snapshot = GatewaySnapshot(parts, tls: tls, counters: counters)
         former.retire(after: snapshot)
