@@ -126,6 +126,32 @@ def test_ten_thousand_unknown_keys_cause_one_fetch(stand, server):
     assert get(gateway, app, server.token(), source="127.4.1.1") == 200
 
 
+def test_a_key_that_is_newer_than_the_set_on_its_way_is_fetched_for(stand, server):
+    """The first set is under way when the issuer changes keys: a token of the new one waits for the set after that."""
+    under_way, let_go = threading.Event(), threading.Event()
+
+    def behave(status, body):
+        if server.fetches == 1:
+            under_way.set()
+            let_go.wait(8)
+        return status, body, {}
+
+    server.behave = behave
+    gateway, app = stand(wait=False)
+    assert under_way.wait(10)
+    server.keys.append(keyserver.Key("k2"))
+    with gateway.wire() as client:
+        began = time.monotonic()
+        client.request(target="/v1/x", fields={"Authorization": "Bearer " + server.token(), "X-App-Id": app.id})
+        eventually(lambda: sum(v for n, v in samples(gateway, "sallyport_token_checks_total").items() if 'result="bad"' in n) >= 1)
+        let_go.set()
+        status = client.answer().status
+    # It waits two seconds, which a machine may be too busy for; that it has asked again shows either way.
+    assert status == 200 or time.monotonic() - began > 2
+    eventually(lambda: server.fetches == 2)
+    eventually(lambda: get(gateway, app, server.token(), source="127.5.0.2") == 200)
+
+
 @pytest.mark.parametrize("name, behave", [
     ("redirect", lambda status, body: (302, b"", {"Location": "https://localhost/elsewhere"})),
     ("error", lambda status, body: (500, b"{}", {})),
@@ -140,7 +166,7 @@ def test_what_is_no_key_set_is_a_failed_fetch_and_the_last_good_one_stays(stand,
     server.behave = behave
     stranger = keyserver.Key("stranger")
     assert get(gateway, app, server.token(stranger), source="127.5.0.1") == 401
-    eventually(lambda: fetches(gateway, "bad_set") + fetches(gateway, "bad_answer") == 1)
+    eventually(lambda: fetches(gateway, "bad_set") + fetches(gateway, "bad_answer") >= 1)
     assert {get(gateway, app, server.token()) for _ in range(6)} == {200}
     assert gateway.cli("issuers", "list")["issuers"][0]["problem"]
     assert "a key set was not fetched" in gateway.output()

@@ -24,4 +24,9 @@ package struct FetchAllowance: Sendable {
         wholeAt = taken
         return true
     }
+
+    /// Gives back a fetch that was taken and not made.
+    package mutating func giveBack() {
+        wholeAt = wholeAt.advanced(by: .zero - Self.each)
+    }
 }

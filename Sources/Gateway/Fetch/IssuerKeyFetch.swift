@@ -56,7 +56,7 @@ final class IssuerKeyFetch {
     /// A worker met a token of an issuer whose key is not in the set it holds, which has this digest.
     func keyMissing(of issuer: String, in held: String) {
         guard let source = sources.first(where: { $0.name == issuer }) else { return }
-        source.lacking = held
+        source.lacking.insert(held)
         source.schedule.keyMissing(at: loop.now)
     }
 
@@ -73,11 +73,9 @@ final class IssuerKeyFetch {
 
     private func tick() {
         timer.arm(after: Self.interval)
-        for source in sources {
-            source.show(at: now())
-            guard !source.isBusy, source.schedule.isDue(at: loop.now) || source.schedule.isWanted(at: loop.now) else {
-                continue
-            }
+        for source in sources { source.show(at: now()) }
+        // Who waits longest is first: the allowance may not be enough for all, and the file's order is nobody's merit.
+        for source in KeySetSchedule.turns(of: sources, at: loop.now, by: \.schedule) where !source.isBusy {
             source.isBusy = true
             Task { @Reactor in
                 await turn(of: source)
@@ -93,18 +91,33 @@ final class IssuerKeyFetch {
             if source.schedule.isDue(at: loop.now) {
                 try await fetch(source)
             } else if source.schedule.isWanted(at: loop.now) {
-                // Who asked holds an older set than we have: the new one is on its way, and may have the key.
-                guard source.lacking == SharedKeySet.digest(of: source.set) else { return source.schedule.answered() }
+                // All who asked hold older sets than we have: the new one is on its way, and may have the key.
+                guard source.lacking.contains(SharedKeySet.digest(of: source.set)) else {
+                    source.lacking = []
+                    return source.schedule.answered()
+                }
                 guard allowance.take(at: loop.now) else { return }
-                source.schedule.wantedFetchBegan(at: loop.now)
-                // Another node fetches for all.
-                guard try await registry.mayRefetch(source.name, pause: KeySetSchedule.pause) else { return }
-                try await fetch(source)
+                if try await mayRefetch(source) { try await fetch(source) }
             }
         } catch {
             // Redis is away: nobody could be told. The timer comes again.
             return
         }
+    }
+
+    /// Whether this node is the one that fetches for all, with the allowance that was taken; gives it back otherwise.
+    private func mayRefetch(_ source: IssuerKeys) async throws(RegistryError) -> Bool {
+        let mayFetch: Bool
+        do throws(RegistryError) {
+            mayFetch = try await registry.mayRefetch(source.name, pause: KeySetSchedule.pause)
+        } catch {
+            allowance.giveBack()
+            throw error
+        }
+        if !mayFetch { allowance.giveBack() }
+        source.lacking = []
+        source.schedule.wantedFetchBegan(at: loop.now)
+        return mayFetch
     }
 
     /// Another node may have fetched, or this one before it was started again.

@@ -25,8 +25,8 @@ final class IssuerKeys {
     var algorithms: [TokenAlgorithm]
     var schedule: KeySetSchedule
     var isBusy = false
-    /// The digest of the set in which a worker missed a key.
-    var lacking = ""
+    /// The digests of the sets in which workers missed a key since the last fetch for one.
+    var lacking: Set<String> = []
     /// The last good set.
     private(set) var set: SharedKeySet?
     private(set) var keyCount = 0

@@ -33,6 +33,19 @@ package struct KeySetSchedule: Sendable, Equatable {
     /// Whether a fetch for an unknown key is due now.
     package func isWanted(at now: MonotonicInstant) -> Bool { wanted.map { $0 <= now } ?? false }
 
+    /// Those whose turn it is now, in the order in which their fetches became due.
+    package static func turns<Source>(
+        of sources: [Source],
+        at now: MonotonicInstant,
+        by schedule: (Source) -> KeySetSchedule
+    ) -> [Source] {
+        sources.map { (source: $0, since: schedule($0).dueSince) }.filter { $0.since <= now }
+            .sorted { $0.since < $1.since }.map(\.source)
+    }
+
+    /// When the earlier of the two fetches became due, or will.
+    private var dueSince: MonotonicInstant { wanted.map { min($0, next) } ?? next }
+
     /// A token named an unknown key: a fetch is due now, or when the pause since the last such one has passed.
     package mutating func keyMissing(at now: MonotonicInstant) {
         guard wanted == nil else { return }

@@ -113,11 +113,17 @@ extension TokenJudge {
         let bytes = token.indices.map { token[$0] }
         let waiter = waiter()
         Task { @Reactor in
-            let came = await follower.newKeys(of: issuer, within: TokenParking.wait)
+            let end = loop.now.advanced(by: TokenParking.wait)
+            var knowledge = knowledge
+            // The set that comes may be one that was fetched before this key was made: then the next is asked for.
+            while case .bad(.unknownKey) = knowledge,
+                await follower.newKeys(of: issuer, within: end.duration(since: loop.now))
+            {
+                let now = clock.now
+                knowledge = seen(bytes.span, as: use, now: now) ?? check(bytes.span, as: use, now: now)
+            }
             parking.leave()
-            guard came else { return waiter(knowledge) }
-            let now = clock.now
-            waiter(seen(bytes.span, as: use, now: now) ?? check(bytes.span, as: use, now: now))
+            waiter(knowledge)
         }
         return true
     }

@@ -27,7 +27,7 @@ struct TokenParking {
 
     private var opened: [String: MonotonicInstant] = [:]
     private var count = 0
-    private var networks = UnknownKeyAsks()
+    private(set) var networks = UnknownKeyAsks()
 
     /// Takes a token of the issuer that comes from `network`.
     mutating func enter(_ issuer: String, from network: ClientNetwork, at now: MonotonicInstant) -> Entry {

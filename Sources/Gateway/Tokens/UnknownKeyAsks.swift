@@ -26,6 +26,9 @@ struct UnknownKeyAsks {
 
     private var accounts: [ClientNetwork: Account] = [:]
 
+    /// How many networks are remembered.
+    var count: Int { accounts.count }
+
     /// Whether a token from this network may have its key asked for now; begins a turn where it has one left.
     mutating func mayAsk(_ network: ClientNetwork, at now: MonotonicInstant) -> Bool {
         var account = accounts[network] ?? Account(began: now, turnEnds: now)

@@ -78,4 +78,39 @@ import Transport
         let later = (0..<50).count { _ in allowance.take(at: at(9_000)) }
         #expect(later == 10)
     }
+
+    @Test func `a fetch that another node makes is given back`() {
+        var allowance = FetchAllowance()
+        let atOnce = (0..<20).count { _ in allowance.take(at: start) }
+        allowance.giveBack()
+        let afterwards = (0..<20).count { _ in allowance.take(at: start) }
+        #expect(atOnce == FetchAllowance.most && afterwards == 1)
+    }
+
+    @Test func `who waits longest is first, so that five that are always wanted leave the sixth its turn`() {
+        var schedules = [KeySetSchedule](repeating: KeySetSchedule(startingAt: start), count: 6)
+        for index in schedules.indices { schedules[index].succeeded(at: start, cacheControl: "max-age=3600") }
+        var allowance = FetchAllowance()
+        while allowance.take(at: start) {}
+        var fetches = [Int](repeating: 0, count: 6)
+        for second in 0..<600 {
+            for index in 0..<5 { schedules[index].keyMissing(at: at(second)) }
+            if second == 120 { schedules[5].keyMissing(at: at(second)) }
+            for index in KeySetSchedule.turns(of: Array(schedules.indices), at: at(second), by: { schedules[$0] }) {
+                guard allowance.take(at: at(second)) else { continue }
+                schedules[index].wantedFetchBegan(at: at(second))
+                fetches[index] += 1
+            }
+        }
+        #expect(fetches[5] == 1)
+        #expect(fetches[..<5].allSatisfy { $0 >= 19 })
+    }
+
+    @Test func `whose time has not come has no turn`() {
+        var waits = KeySetSchedule(startingAt: at(10))
+        #expect(KeySetSchedule.turns(of: [waits], at: at(9), by: { $0 }).isEmpty)
+        #expect(KeySetSchedule.turns(of: [waits], at: at(10), by: { $0 }).count == 1)
+        waits.succeeded(at: at(10), cacheControl: "max-age=3600")
+        #expect(KeySetSchedule.turns(of: [waits], at: at(11), by: { $0 }).isEmpty)
+    }
 }

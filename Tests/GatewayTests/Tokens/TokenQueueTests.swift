@@ -196,6 +196,8 @@ private final class Parking {
         #expect(parking.step("issuer-5", from: 1, at: at(120)) == .refused)
         for network in 2..<UInt32(3 * UnknownKeyAsks.networks) {
             #expect(parking.step("issuer-5", from: network, at: at(120 + Double(network) / 1_000)) != .refused)
+            #expect(parking.inner.networks.count <= UnknownKeyAsks.networks)
         }
+        #expect(parking.inner.networks.count > UnknownKeyAsks.networks / 4)
     }
 }
