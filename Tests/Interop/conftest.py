@@ -17,6 +17,8 @@ LONG = os.environ.get("SALLYPORT_TEST_LONG") == "1"
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
+    # A case whose thread died has proved nothing.
+    config.addinivalue_line("filterwarnings", "error::pytest.PytestUnhandledThreadExceptionWarning")
     config.addinivalue_line("markers", "long: takes minutes; only with SALLYPORT_TEST_LONG=1")
 
 

@@ -2,6 +2,7 @@
 # Licensed under the Apache License, Version 2.0.
 """Real and scripted servers to stand behind the gateway."""
 import contextlib
+import fcntl
 import http.server
 import importlib.util
 import os
@@ -11,6 +12,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -27,14 +29,25 @@ def load_backend():
 backend = load_backend()
 
 
+CLAIMS = open(os.path.join(tempfile.gettempdir(), "sallyport-test-ports-%d" % os.getuid()), "ab")
+CLAIMED = set()
+
+
 def free_port():
     """A port for a server that is yet to start: below those that the system gives to connections, one of which might take it meanwhile.
 
-    Each of several processes that run cases at once has ports of its own.
+    It is given to nobody else while this process lives, by a lock on its byte of a file: a listener that was stopped finds it again, and of
+    several processes that run cases at once none takes another's.
     """
-    first = 10000 + 5500 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4)
     while True:
-        port = random.randrange(first, first + 5500)
+        port = random.randrange(10000, 32000)
+        if port in CLAIMED:
+            continue
+        try:
+            fcntl.lockf(CLAIMS, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        except OSError:
+            continue
+        CLAIMED.add(port)
         with socket.socket() as s, contextlib.suppress(OSError):
             s.bind(("127.0.0.1", port))
             return port
@@ -45,13 +58,16 @@ def wait_for_port(port, process=None, seconds=15):
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), 0.5).close()
-            return
+            break
         except OSError:
             if process is not None and process.poll() is not None:
                 raise RuntimeError("ended with %s before it listened" % process.returncode) from None
             if time.monotonic() > end:
                 raise RuntimeError("port %d did not open" % port) from None
             time.sleep(0.01)
+    # Else it was somebody else's.
+    if process is not None and process.poll() is not None:
+        raise RuntimeError("ended with %s, and another listens on port %d" % (process.returncode, port))
 
 
 class Process:

@@ -27,9 +27,17 @@ class Server:
         def run():
             self.loop.run_until_complete(main())
             self.loop.run_forever()
+            # Whoever still waits for a client is told, so that nothing of it is left to the collector.
+            left = asyncio.all_tasks(self.loop)
+            for task in left:
+                task.cancel()
+            if left:
+                self.loop.run_until_complete(asyncio.wait(left))
+            self.loop.close()
 
-        threading.Thread(target=run, daemon=True).start()
-        ready.wait(10)
+        self.thread = threading.Thread(target=run, daemon=True)
+        self.thread.start()
+        assert ready.wait(10), "the WebSocket server did not start"
 
     def select(self, connection, offered):
         return next((name for name in self.subprotocols or () if name in offered), None)
@@ -53,3 +61,4 @@ class Server:
 
     def stop(self):
         self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
