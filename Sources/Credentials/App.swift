@@ -16,6 +16,8 @@ package final class App: Sendable {
     private let keys: [CompiledKey]
     /// Where the process counts this app's requests: a place in a worker's table, negative until it has one.
     package let counterPlace = Atomic<Int>(-1)
+    /// The members of an access-log line that name the app: identifiers, which hold nothing to escape.
+    package let logMembers: [UInt8]
     private let nativeFields: [UInt8]
     private let engineFields: [UInt8]
 
@@ -37,6 +39,9 @@ package final class App: Sendable {
         self.origins = ByteSet(record.origins)
         self.domains = ByteSet(record.domains)
         self.keys = compiled
+        self.logMembers = Array(
+            ",\"organization\":\"\(record.organization.rawValue)\",\"app\":\"\(record.appID.rawValue)\"".utf8
+        )
         (self.nativeFields, self.engineFields) = Self.upstreamFields(record)
     }
 

@@ -3,8 +3,8 @@
 
 /// What the access log says about one request.
 ///
-/// Strings are those that snapshots and records already hold, so that filling this in allocates nothing; what a client
-/// sent comes to `AccessLog.record` as spans.
+/// What many lines tell is a member made ahead by what it names, and strings are those that snapshots and records already
+/// hold, so that filling this in allocates nothing; what a client sent comes to `AccessLog.record` as spans.
 ///
 /// There is no field for a path, a query, a header or a body: a secret has no way in.
 package struct AccessEntry {
@@ -15,13 +15,15 @@ package struct AccessEntry {
     package var outcome: Outcome = .rejected
     /// The code or reason of a refusal, or why an exchange failed.
     package var reason: String?
-    package var organization: String?
-    package var app: String?
+    /// The members that name the organization and the app, as `App.logMembers`; empty: no app is known.
+    package var app: [UInt8] = []
     package var keyID: String?
     package var credential: String?
     package var trust: String?
-    package var route: String?
-    package var upstream: String?
+    /// The member that names the route, made with it; empty: none was found.
+    package var route: [UInt8] = []
+    /// The member that names the endpoint, made with it; empty: the request did not leave the gateway.
+    package var upstream: [UInt8] = []
     /// The client's address as text, made once per connection.
     package var client: String = ""
     package var status: Int = 0
@@ -33,6 +35,11 @@ package struct AccessEntry {
     package var totalMicroseconds: Int = 0
     /// From the first byte sent to the upstream to its answer's head; nil when none was asked.
     package var upstreamMicroseconds: Int?
+
+    /// The beginning of `route`.
+    static var routeMember: StaticString { ",\"route\":" }
+    /// The beginning of `upstream`.
+    static var upstreamMember: StaticString { ",\"upstream\":" }
 
     package init(decisionID: DecisionID) {
         self.decisionID = decisionID

@@ -47,13 +47,12 @@ package final class AccessLog {
         }
         JSONLine.append(",\"decision\":", word: entry.outcome.word, to: &buffer)
         JSONLine.append(",\"reason\":", entry.reason, to: &buffer)
-        JSONLine.append(",\"organization\":", plain: entry.organization, to: &buffer)
-        JSONLine.append(",\"app\":", plain: entry.app, to: &buffer)
+        buffer.append(contentsOf: entry.app)
         // The key of an outside issuer is named by that issuer.
         JSONLine.append(",\"key_id\":", entry.keyID, to: &buffer)
         JSONLine.append(",\"credential\":", plain: entry.credential, to: &buffer)
         JSONLine.append(",\"trust\":", plain: entry.trust, to: &buffer)
-        JSONLine.append(",\"route\":", entry.route, to: &buffer)
+        buffer.append(contentsOf: entry.route)
         if !method.isEmpty {
             let told = method.extracting(0..<min(method.count, Self.mostOfMethod))
             JSONLine.append(",\"method\":", told, to: &buffer)
@@ -68,7 +67,7 @@ package final class AccessLog {
         if let upstream = entry.upstreamMicroseconds {
             JSONLine.append(",\"upstream_time\":", microseconds: upstream, to: &buffer)
         }
-        JSONLine.append(",\"upstream\":", entry.upstream, to: &buffer)
+        buffer.append(contentsOf: entry.upstream)
         buffer.append("}\n")
     }
 

@@ -68,6 +68,14 @@ enum JSONLine {
         }
     }
 
+    /// A member made ahead, for a text that many lines tell.
+    static func member(_ member: StaticString, _ text: String) -> [UInt8] {
+        var buffer = ByteBuffer(capacity: 64)
+        append(member, text, to: &buffer)
+        let bytes = buffer.bytes
+        return bytes.indices.map { bytes[$0] }
+    }
+
     private static func quote(_ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(UInt8(ascii: "\""))
         if isPlain(bytes) { buffer.append(bytes) } else { escape(bytes, to: &buffer) }

@@ -11,10 +11,9 @@ extension Exchange {
     /// certificate of its own it must open another. A trusted proxy carries many hosts on one connection
     /// and has judged them itself.
     var isRightlyDirected: Bool {
-        guard let connection = facts.connection, let tls = connection.tls, !connection.isTrustedProxy else {
-            return true
-        }
+        guard let connection = facts.connection, connection.isTLS, !connection.isTrustedProxy else { return true }
         if request.isFor(host: connection.servedHost) { return true }
+        guard let tls = connection.tls else { return true }
         var host = request.hostText
         guard !host.isEmpty else { return true }
         let bytes = Array(host.utf8)

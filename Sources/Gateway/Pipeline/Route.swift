@@ -32,6 +32,8 @@ final class Route {
     let vary: [HeaderField]
     let varyLine: [UInt8]
     let metrics: RouteMetrics
+    /// What the access log says of the route.
+    let logMember: [UInt8]
     /// The app that requests speak for when they name none.
     let app: String?
     let bodyTooLarge: Refusal
@@ -52,6 +54,7 @@ final class Route {
         self.settings = settings
         self.pool = pool
         self.metrics = metrics
+        self.logMember = JSONLine.member(AccessEntry.routeMember, settings.name)
         self.app = settings.app?.rawValue
         self.bodyTooLarge = Refusal(
             .payloadTooLarge,

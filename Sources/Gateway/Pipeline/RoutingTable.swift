@@ -56,10 +56,13 @@ struct RoutingTable {
 
     /// The route for a request, or nil: 404 `route_not_found`.
     func route(host: Span<UInt8>, path: Span<UInt8>, method: Span<UInt8>) -> Route? {
-        for entry in buckets[Self.bucket(of: host)] where Self.equal(host, entry.host) {
-            if let route = first(of: entry.routes, path: path, method: method) { return route }
+        // Places, because to go through an array counts references to it and to what is in it.
+        let bucket = Self.bucket(of: host)
+        for place in buckets[bucket].indices where Self.equal(host, buckets[bucket][place].host) {
+            if let route = first(of: buckets[bucket][place].routes, path: path, method: method) { return route }
         }
-        for entry in wildcards where host.count > entry.host.count {
+        for place in wildcards.indices where host.count > wildcards[place].host.count {
+            let entry = wildcards[place]
             // One label stands for the star, as in a certificate.
             let label = host.count - entry.host.count
             if Self.equal(host.extracting(label..<host.count), entry.host), !Self.hasDot(host.extracting(0..<label)),
@@ -72,7 +75,10 @@ struct RoutingTable {
     }
 
     private func first(of indexes: [Int], path: Span<UInt8>, method: Span<UInt8>) -> Route? {
-        for index in indexes where routes[index].matches(path: path, method: method) { return routes[index] }
+        for place in indexes.indices {
+            let route = routes[indexes[place]]
+            if route.matches(path: path, method: method) { return route }
+        }
         return nil
     }
 

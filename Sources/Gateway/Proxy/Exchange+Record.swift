@@ -27,21 +27,24 @@ extension Exchange {
         entry.outcome = facts.outcome
         entry.reason = facts.clientFailure?.rawValue ?? facts.upstreamFailure?.reason ?? facts.reason
         if let app = facts.app {
-            entry.organization = app.organization.rawValue
-            entry.app = app.appID.rawValue
+            entry.app = app.logMembers
             metrics.app(app).count(facts.outcome)
         }
-        if let admission = facts.admission {
-            entry.keyID = admission.keyID?.rawValue ?? facts.token?.keyID
-            entry.credential = admission.kind.rawValue
-            entry.trust = admission.trust?.rawValue
+        if let kind = facts.admission?.kind {
+            entry.keyID = facts.admission?.keyID?.rawValue ?? facts.token?.keyID
+            entry.credential = kind.rawValue
+            entry.trust = facts.admission?.trust?.rawValue
         }
         if let grant = facts.signIn?.grant {
             entry.credential = grant.credential
             entry.trust = grant.verdict?.trust.rawValue
         }
-        entry.route = route?.settings.name ?? facts.local.map { "_\($0.endpoint.group.rawValue)" }
-        entry.upstream = wasSent ? triedEndpoint?.settings.text : nil
+        if let route {
+            entry.route = route.logMember
+        } else if let group = facts.local?.endpoint.group {
+            entry.route = JSONLine.member(AccessEntry.routeMember, "_\(group.rawValue)")
+        }
+        if wasSent, let endpoint = triedEndpoint { entry.upstream = endpoint.logMember }
         entry.client = facts.clientText ?? connection?.peerText ?? ""
         entry.status = facts.status
         entry.httpVersion = HTTPVersionText(request.version)

@@ -30,6 +30,8 @@ final class UpstreamEndpoint {
     private var waitingPool: UpstreamPool?
     /// The `Host` of requests where the route does not keep the client's.
     let authority: [UInt8]
+    /// What the access log says of the endpoint.
+    let logMember: [UInt8]
     private var addressCursor = 0
     private var failuresInARow = 0
     private var ejections = 0
@@ -41,6 +43,7 @@ final class UpstreamEndpoint {
         self.addresses = settings.literalAddress.map { [$0] } ?? []
         self.awaitsAddress = addresses.isEmpty
         self.authority = Array(settings.authority.utf8)
+        self.logMember = JSONLine.member(AccessEntry.upstreamMember, settings.text)
     }
 
     func isEjected(at now: MonotonicInstant) -> Bool {

@@ -91,17 +91,17 @@ enum UpstreamRequest {
         buffer.append("Sallyport-Decision: ")
         exchange.facts.decision.append(to: &buffer)
         buffer.append("\r\n")
-        guard let admission = exchange.facts.admission else { return }
-        buffer.append(contentsOf: admission.app.upstreamFields(route.settings.dialect))
+        guard let kind = exchange.facts.admission?.kind, let app = exchange.facts.admission?.app else { return }
+        buffer.append(contentsOf: app.upstreamFields(route.dialect))
         buffer.append("Sallyport-Credential: ")
-        buffer.append(utf8: admission.kind.rawValue)
+        buffer.append(utf8: kind.rawValue)
         buffer.append("\r\n")
-        if let trust = admission.trust {
+        if let trust = exchange.facts.admission?.trust {
             buffer.append("Sallyport-Trust: ")
             buffer.append(utf8: trust.rawValue)
             buffer.append("\r\n")
         }
-        if var person = admission.person {
+        if var person = exchange.facts.admission?.person {
             person.makeContiguousUTF8()
             HeadWriter.appendField("Sallyport-Person", person.utf8.span, to: &buffer)
         }

@@ -27,9 +27,8 @@ import Transport
         entry.timeMicroseconds = 1_789_643_937_042_001
         entry.outcome = .refused
         entry.reason = "origin_not_allowed"
-        entry.organization = "acme"
-        entry.app = "app_x"
-        entry.route = "api"
+        entry.app = Array(",\"organization\":\"acme\",\"app\":\"app_x\"".utf8)
+        entry.route = JSONLine.member(AccessEntry.routeMember, "a \"route\"")
         entry.client = "2001:db8::1"
         entry.status = 403
         entry.totalMicroseconds = 1_500_042
@@ -44,6 +43,9 @@ import Transport
         #expect(value["id"]?.string == "0000abcd0000000007")
         #expect(value["decision"]?.string == "refused")
         #expect(value["reason"]?.string == "origin_not_allowed")
+        #expect(value["organization"]?.string == "acme")
+        #expect(value["app"]?.string == "app_x")
+        #expect(value["route"]?.string == "a \"route\"")
         #expect(value["status"]?.integer == 403)
         #expect(try value["time"] == number("1.500042"))
         #expect(value["upstream"] == nil)
