@@ -179,7 +179,7 @@ class Gateway:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def access(self):
-        """The lines of the access log so far: once it has stood still, because an answer is out before its line is."""
+        """The lines of the access log so far, by their times, once it has stood still: an answer is out before its line is, and workers write by turns."""
         if not self.access_log.exists():
             return []
         size, still, end = -1, 0, time.monotonic() + 5
@@ -187,7 +187,8 @@ class Gateway:
             size, former = self.access_log.stat().st_size, size
             still = still + 1 if size == former else 0
             time.sleep(0.1)
-        return [json.loads(line) for line in self.access_log.read_text(errors="replace").splitlines() if line.startswith("{")]
+        lines = [json.loads(line) for line in self.access_log.read_text(errors="replace").splitlines() if line.startswith("{")]
+        return sorted(lines, key=lambda line: line["ts"])
 
     def probe(self, path):
         try:

@@ -90,6 +90,16 @@ def copy_keys(source, target):
         (keys / name).chmod(0o600)
 
 
+def at_best(limit, measure, tries=3):
+    """What `measure` gives, from the first time on that it is below the limit: other work of the machine adds to it now and then, a fault always."""
+    for _ in range(tries - 1):
+        if (value := measure()) < limit:
+            return value
+    value = measure()
+    assert value < limit, value
+    return value
+
+
 def eventually(condition, seconds=10, pause=0.05):
     end = time.monotonic() + seconds
     while True:

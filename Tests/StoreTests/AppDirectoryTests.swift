@@ -30,7 +30,7 @@ final class TestWorker {
             RedisConnection(
                 loop: TestLoop.loop,
                 endpoint: endpoint ?? server.embedded.endpoint,
-                options: RedisConnection.Options(name: name + suffix),
+                options: RedisConnection.Options(name: name + suffix, deadline: .seconds(5)),
                 identity: identity
             )
         }

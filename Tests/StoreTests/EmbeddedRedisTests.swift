@@ -75,8 +75,8 @@ import Transport
         let sync = ChangeSync(connection: connection)
         sync.relax()
         #expect(try await relaxes(connection))
-        let first = try await sync.begin(within: .seconds(1))
-        let second = try await sync.begin(within: .seconds(1))
+        let first = try await sync.begin(within: .seconds(10))
+        let second = try await sync.begin(within: .seconds(10))
         #expect(try await syncs(connection))
         sync.end(first)
         #expect(try await syncs(connection), "the other change is still under way")
@@ -90,8 +90,8 @@ import Transport
         let (here, there) = (try await server.connected(), try await server.connected())
         let (ours, theirs) = (ChangeSync(connection: here), ChangeSync(connection: there))
         for _ in 0..<20 {
-            let change = try await ours.begin(within: .seconds(1))
-            theirs.end(try await theirs.begin(within: .seconds(1)))
+            let change = try await ours.begin(within: .seconds(10))
+            theirs.end(try await theirs.begin(within: .seconds(10)))
             theirs.relax()
             // Behind everything that the others sent.
             for _ in 0..<4 { _ = try await there.call(["PING"]) }
@@ -106,10 +106,10 @@ import Transport
     @Test @Reactor func `a process that dies in a change holds up the others for a while only`() async throws {
         let server = try await RedisServer.launched()
         let (here, there) = (try await server.connected(), try await server.connected())
-        _ = try await ChangeSync(connection: there).begin(within: .seconds(1))
+        _ = try await ChangeSync(connection: there).begin(within: .seconds(10))
         there.close()
         let ours = ChangeSync(connection: here)
-        ours.end(try await ours.begin(within: .seconds(1)))
+        ours.end(try await ours.begin(within: .seconds(10)))
         for _ in 0..<4 { _ = try await here.call(["PING"]) }
         #expect(try await syncs(here))
         let noted = try await here.call(["ZRANGE", .text(RegistryScripts.underWay), "0", "-1"]).elements ?? []

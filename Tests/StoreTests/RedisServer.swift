@@ -5,6 +5,7 @@ import Glibc
 import Store
 import Synchronization
 import Telemetry
+import Transport
 
 /// A private redis-server in a folder of its own, as the supervisor would run it; killed and removed at the end.
 final class RedisServer: Sendable {
@@ -46,6 +47,21 @@ final class RedisServer: Sendable {
         for _ in 0..<2_000 {
             if isAnswering { return }
             usleep(10_000)
+        }
+        throw RedisServerProblem.notReady
+    }
+
+    /// A TCP port that nobody has, below those that the system gives to connections.
+    static func freePort() throws -> UInt16 {
+        for _ in 0..<1_000 {
+            let port = UInt16.random(in: 12_000...32_000)
+            guard let address = IPAddress(parsing: "127.0.0.1") else { break }
+            do {
+                Glibc.close(try ListeningDescriptor.open(.ip(address, port: port)))
+                return port
+            } catch {
+                continue
+            }
         }
         throw RedisServerProblem.notReady
     }

@@ -39,7 +39,7 @@ import Transport
             return []
         }
         let sequence = try #require(change.sequence)
-        #expect(try await registry.waitApplied(sequence: sequence, timeout: .seconds(2)) == .confirmed)
+        #expect(try await registry.waitApplied(sequence: sequence, timeout: .seconds(10)) == .confirmed)
         #expect(worker.feed.resyncs == 1)
         let again = try await registry.change(KeyringDocument.self, by: "root") { document throws(RegistryError) in
             document.pepper = "k1"

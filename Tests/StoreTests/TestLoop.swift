@@ -54,14 +54,14 @@ extension Trait where Self == LoopRunning {
 extension RedisServer {
     /// A connection that is ready.
     @Reactor
-    func connected(name: String = "test", deadline: Duration = .seconds(2)) async throws -> RedisConnection {
+    func connected(name: String = "test", deadline: Duration = .seconds(5)) async throws -> RedisConnection {
         let connection = RedisConnection(
             loop: TestLoop.loop,
             endpoint: embedded.endpoint,
             options: RedisConnection.Options(name: name, deadline: deadline)
         )
         connection.start()
-        try await connection.becomeReady(within: .seconds(5))
+        try await connection.becomeReady(within: .seconds(10))
         return connection
     }
 }
@@ -75,7 +75,7 @@ extension RedisConnection {
 
 /// Waits until `condition` holds, for `timeout` at most.
 @Reactor
-func eventually(within timeout: Duration = .seconds(5), _ condition: @Reactor () -> Bool) async -> Bool {
+func eventually(within timeout: Duration = .seconds(10), _ condition: @Reactor () -> Bool) async -> Bool {
     let end = MonotonicInstant.readClock().advanced(by: timeout)
     while MonotonicInstant.readClock() < end {
         if condition() { return true }
