@@ -68,8 +68,7 @@ package final class AdminRoutes {
     private static let table: [Route] =
         gatewayRoutes + organizationRoutes + appRoutes + siteRoutes + keyRoutes + nativeRoutes + policyRoutes
         + labTrustRoutes + playRoutes + vouchRoutes + keyringRoutes + issuerRoutes + revocationRoutes + secretRoutes
-        + tokenRoutes + adminTokenRoutes
-        + appEngineRoutes + historyRoutes + applyRoutes
+        + tokenRoutes + adminTokenRoutes + appEngineRoutes + deviceRoutes + signInRoutes + historyRoutes + applyRoutes
 
     /// Answers one request; never fails, a problem is an answer too.
     package func answer(_ request: AdminRequest) async -> AdminAnswer {

@@ -233,24 +233,3 @@ package final class KeyFollower {
         issuersChanged(issuers)
     }
 }
-
-/// A fetched set, read.
-private struct FetchedKeys: Sendable {
-    let set: SharedKeySet
-    let keys: VerificationKeySet
-
-    /// When it stops to count, in milliseconds since 1970.
-    var end: Int64 { self.set.fetchedAt + SharedKeySet.life }
-}
-
-/// Somebody who waits for other keys of an issuer.
-@Reactor
-private final class KeyWaiter {
-    let issuer: String
-    let reply: ReplyWaiter<Bool>
-
-    init(issuer: String, loop: EventLoop) {
-        self.issuer = issuer
-        reply = ReplyWaiter(loop: loop)
-    }
-}

@@ -46,12 +46,12 @@ package final class RegistryStore {
     let connection: RedisConnection
     let loop: EventLoop
     /// Changes may take a disk's sync and several tries; they are not on the data path.
-    private static let deadline = Duration.seconds(5)
+    static let deadline = Duration.seconds(5)
     /// As many others may be faster before we give up.
     private static let attempts = 16
     static let pageSize = 200
 
-    private let sync: ChangeSync?
+    let sync: ChangeSync?
 
     package init(connection: RedisConnection, loop: EventLoop, syncsChanges: Bool = false) {
         self.connection = connection
@@ -190,50 +190,6 @@ package final class RegistryStore {
         default: break
         }
         throw .store(.malformed("the answer to a change"))
-    }
-
-    func evaluate(_ script: RedisScript, _ arguments: [RedisArgument]) async throws(RegistryError) -> RedisReply {
-        do {
-            return try await connection.evaluate(
-                script,
-                keys: [.text(RegistryScripts.tag)],
-                arguments: arguments,
-                deadline: Self.deadline
-            )
-        } catch {
-            throw .store(error)
-        }
-    }
-
-    /// Runs a script whose effects are on disk before it is answered, where this store sees to that.
-    func write(_ script: RedisScript, _ arguments: [RedisArgument]) async throws(RegistryError) -> RedisReply {
-        guard let sync else { return try await evaluate(script, arguments) }
-        let name: String
-        do {
-            name = try await sync.begin(within: Self.deadline)
-        } catch {
-            throw .store(error)
-        }
-        do throws(RegistryError) {
-            let reply = try await evaluate(script, arguments)
-            sync.end(name)
-            return reply
-        } catch {
-            sync.end(name)
-            throw error
-        }
-    }
-
-    func command(_ arguments: RedisArgument...) async throws(RegistryError) -> RedisReply {
-        try await command(arguments)
-    }
-
-    func command(_ arguments: [RedisArgument]) async throws(RegistryError) -> RedisReply {
-        do {
-            return try await connection.call(arguments, deadline: Self.deadline)
-        } catch {
-            throw .store(error)
-        }
     }
 }
 

@@ -52,16 +52,10 @@ package final class EventLoop {
     var isMeasuring = false
     private var wallClock: UInt64 = 0
     /// Connections that gave their buffers back since the heap was last trimmed.
-    private var releases = 0
-    private var trimming: LoopTimer?
+    var releases = 0
+    var trimming: LoopTimer?
 
     private static let eventsPerTurn: CInt = 256
-    /// So many released connections leave about 15 MB of holes in the heap: worth the 3-7 ms that a trim takes.
-    private static let releasesPerTrim = 512
-    /// So long after the last of them: while connections still go idle, the holes are used again.
-    private static let trimDelay = Duration.milliseconds(400)
-    /// Connections that come and go without a pause must not put the trim off for ever.
-    private static let mostReleases = 16_384
     /// A task that never waits must not keep sockets waiting for ever.
     private static let jobsPerTurn = 4096
 
@@ -143,21 +137,6 @@ package final class EventLoop {
         guard !source.isEnlisted else { return }
         source.markEnlisted(true)
         unsafe enlisted.append(Unmanaged.passRetained(source))
-    }
-
-    /// Counts a connection that went idle or closed; after many the heap's free pages go back to the system.
-    func buffersReleased() {
-        releases += 1
-        guard releases >= Self.releasesPerTrim else { return }
-        let timer = trimming ?? LoopTimer(loop: self)
-        if trimming == nil {
-            trimming = timer
-            timer.onFire = { [unowned self] in
-                releases = 0
-                ThisProcess.trimHeap()
-            }
-        }
-        if !timer.isArmed || releases < Self.mostReleases { timer.arm(after: Self.trimDelay) }
     }
 
     private func control(_ operation: CInt, _ source: EventSource, _ interest: UInt32) throws(SystemError) {
