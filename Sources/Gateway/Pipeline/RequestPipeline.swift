@@ -18,9 +18,13 @@ import Transport
 final class RequestPipeline {
     /// The questions, in the order they are asked.
     enum Phase {
-        case matchRoute, answerPreflight, guardClient, gatherBody, answerLocally, identifyApp, checkCredential,
-            checkPerson, spendBudget, judgeSignIn, handOff
-        case forward
+        case matchRoute, answerPreflight, guardClient
+        /// Of an endpoint of the gateway's own.
+        case gatherBody, answerLocally
+        case identifyApp, checkCredential, checkPerson, spendBudget
+        /// On a sign-in path.
+        case judgeSignIn
+        case handOff, forward
     }
 
     /// What a phase decided.
@@ -124,12 +128,10 @@ final class RequestPipeline {
 
     /// Answers for an upstream that gave no answer.
     func answer(_ failure: UpstreamFailure, _ exchange: Exchange) {
-        let code: RefusalCode =
-            failure.refusal
         exchange.facts.outcome = .failed
         exchange.facts.reason = failure.reason
-        worker.metrics.countRefusal(code)
-        var refusal = Refusal(code, reason: failure.reason)
+        worker.metrics.countRefusal(failure.refusal)
+        var refusal = Refusal(failure.refusal, reason: failure.reason)
         refusal.proxyError = failure.proxyError
         exchange.respond(RefusalAnswer.make(refusal, exchange, extra: []))
     }

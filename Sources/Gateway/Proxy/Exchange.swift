@@ -93,29 +93,28 @@ final class Exchange {
 
     /// The head in `request` was read; judging begins.
     func begin(client: any ClientSide, connection: ClientConnectionFacts) {
-        precondition(stage == .idle, "an exchange is begun once")
-        generation &+= 1
-        stage = .judging
-        self.client = client
         requestIsComplete = !request.framing.hasBody
-        facts.connection = connection
-        facts.startedAt = worker.loop.now
-        connection.share?.requests += 1
-        worker.metrics.inFlight.add(1)
+        open(client, connection)
         pipeline.advance(self)
     }
 
     /// The head is malformed: it is answered and recorded, never judged.
     func beginRefused(_ violation: HTTPViolation, client: any ClientSide, connection: ClientConnectionFacts) {
+        requestIsComplete = true
+        open(client, connection)
+        pipeline.refuse(self, violation)
+    }
+
+    @inline(__always)
+    private func open(_ client: any ClientSide, _ connection: ClientConnectionFacts) {
+        precondition(stage == .idle, "an exchange is begun once")
         generation &+= 1
         stage = .judging
         self.client = client
-        requestIsComplete = true
         facts.connection = connection
         facts.startedAt = worker.loop.now
         connection.share?.requests += 1
         worker.metrics.inFlight.add(1)
-        pipeline.refuse(self, violation)
     }
 
     /// The pipeline admitted the request: find a connection.

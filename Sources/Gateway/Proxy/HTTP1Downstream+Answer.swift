@@ -16,12 +16,7 @@ extension HTTP1Downstream {
     func sendInterim(_ exchange: Exchange) {
         // RFC 9110 15.2: an HTTP/1.0 client gets no interim answers.
         guard exchange.request.version >= .http11 else { return }
-        exchange.dropAnswerFields()
-        HeadWriter.appendResponse(
-            exchange.response,
-            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
-            to: &stream.outbound
-        )
+        appendUpstreamHead(exchange)
         HeadWriter.endHead(&stream.outbound)
         stream.outboundAppended()
     }
@@ -29,12 +24,7 @@ extension HTTP1Downstream {
     func sendHead(_ exchange: Exchange) {
         if exchange.response.status == 101 { return switchProtocols(exchange) }
         frameAnswer(exchange)
-        exchange.dropAnswerFields()
-        HeadWriter.appendResponse(
-            exchange.response,
-            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
-            to: &stream.outbound
-        )
+        appendUpstreamHead(exchange)
         exchange.appendAnswerFields(to: &stream.outbound)
         if answerIsChunked { stream.outbound.append("Transfer-Encoding: chunked\r\n") }
         // An HTTP/2 answer may end with its head and say nothing of a length.
@@ -48,7 +38,17 @@ extension HTTP1Downstream {
         }
         HeadWriter.endHead(&stream.outbound)
         stream.outboundAppended()
+    }
 
+    /// What the upstream's head says and the client may hear.
+    @inline(__always)
+    private func appendUpstreamHead(_ exchange: Exchange) {
+        exchange.dropAnswerFields()
+        HeadWriter.appendResponse(
+            exchange.response,
+            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
+            to: &stream.outbound
+        )
     }
 
     /// Decides how the client learns where the body ends.
@@ -71,12 +71,7 @@ extension HTTP1Downstream {
     }
 
     private func switchProtocols(_ exchange: Exchange) {
-        exchange.dropAnswerFields()
-        HeadWriter.appendResponse(
-            exchange.response,
-            skipping: exchange.response.fieldsNotRelayed.union(exchange.withheldAnswerFields),
-            to: &stream.outbound
-        )
+        appendUpstreamHead(exchange)
         exchange.appendAnswerFields(to: &stream.outbound)
         exchange.appendSubprotocol(to: &stream.outbound)
         stream.outbound.append("Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
@@ -90,8 +85,7 @@ extension HTTP1Downstream {
         } else {
             stream.outbound.append(bytes)
         }
-        stream.outboundAppended()
-        if stream.isCongested, writeLimit == .distantFuture { armForWriting() }
+        bytesAppended()
     }
 
     func sendEnd(_ exchange: Exchange, trailers: borrowing FieldTable) {
@@ -108,6 +102,12 @@ extension HTTP1Downstream {
 
     func sendRelayed(_ bytes: Span<UInt8>) {
         stream.outbound.append(bytes)
+        bytesAppended()
+    }
+
+    /// A client that does not take what waits for it has so long.
+    @inline(__always)
+    private func bytesAppended() {
         stream.outboundAppended()
         if stream.isCongested, writeLimit == .distantFuture { armForWriting() }
     }
