@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// A small immutable set of byte strings that is asked with borrowed bytes and answers without allocating.
 ///
 /// Open addressing over a power of two at least twice the count. Its keys come from the registry, so the plain hash

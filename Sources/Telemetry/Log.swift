@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Encodings
+
 /// Lines about the life of the process, on standard error: start, reload, a child that died.
 ///
 /// Never about one request.
@@ -67,40 +69,29 @@ package struct Log: Sendable {
             for (name, value) in fields { line += " \(name)=\(Self.quotedWhereNeeded(value))" }
             return line + "\n"
         case .json:
-            var line = "{\"ts\":\"\(time.text)\",\"level\":\"\(level.rawValue)\",\"role\":\"\(role.jsonEscaped)\""
-            line += ",\"message\":\"\(message.jsonEscaped)\""
-            for (name, value) in fields { line += ",\"\(name.jsonEscaped)\":\"\(value.jsonEscaped)\"" }
-            return line + "}\n"
+            var line = JSONWriter()
+            line.beginObject()
+            line.member("ts", time.text)
+            line.member("level", level.rawValue)
+            line.member("role", role)
+            line.member("message", message)
+            for (name, value) in fields { line.member(name, value) }
+            line.endObject()
+            return line.text + "\n"
         }
     }
 
     private static func quotedWhereNeeded(_ value: String) -> String {
         let isPlain = !value.isEmpty && value.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
-        return isPlain ? value : "\"\(value.jsonEscaped)\""
+        if isPlain { return value }
+        var quoted = JSONWriter()
+        quoted.value(value)
+        return quoted.text
     }
 }
 
 extension String {
     fileprivate func padded(_ width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - utf8.count))
-    }
-
-    /// The text as it stands between quotes in JSON.
-    package var jsonEscaped: String {
-        var escaped = ""
-        escaped.reserveCapacity(utf8.count)
-        for scalar in unicodeScalars {
-            switch scalar {
-            case "\"": escaped += "\\\""
-            case "\\": escaped += "\\\\"
-            case "\n": escaped += "\\n"
-            case "\r": escaped += "\\r"
-            case "\t": escaped += "\\t"
-            case _ where scalar.value < 0x20:
-                escaped += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
     }
 }

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// How a request names its app: which look-up the registry is to make.
 ///
 /// The bytes to look up are in `PresentedCredentials`; this value only says which.

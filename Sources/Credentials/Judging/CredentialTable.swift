@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// May this request speak for this app: one table, read top to bottom; falling off it is a refusal.
 package enum CredentialTable {
     /// Judges one request, synchronously; allocates only when it refuses.

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// What a web sign-in's domain is worth (APP-043 order).
 package enum DomainVerdict: Sendable, Equatable {
     case allowed

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
+
 /// The one normaliser of origins (OFF-069) and domains (APP-038): pure, with the tables of the specification as tests.
 package enum SiteNormalizer {
     /// A host name has 253 bytes, its letters at most four bytes each before they are encoded; what is longer names

@@ -3,6 +3,7 @@
 
 import Credentials
 import Encodings
+import HTTP
 import Store
 
 extension AdminRoutes {
@@ -130,21 +131,17 @@ package enum NativeNames {
     /// Whether `text` has the form of a bundle ID or a package name.
     package static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count) && text.contains(".") && !text.hasPrefix(".") && !text.hasSuffix(".")
-            && text.utf8.allSatisfy { isLetterOrDigit($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
+            && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
     }
 
     /// Whether `text` has the form of a Team ID.
     package static func isTeamID(_ text: String) -> Bool {
-        text.utf8.count == 10 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) }
+        text.utf8.count == 10 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) || $0.isASCIIDigit }
     }
 
     /// 64 lower-case digits; colons and capitals as `keytool` prints them are taken.
     static func fingerprint(_ text: String) -> String? {
         let digits = text.lowercased().filter { $0 != ":" }
         return digits.utf8.count == 64 && digits.utf8.allSatisfy(\.isLowerHex) ? digits : nil
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        byte.isLowerLetter || (0x41...0x5A).contains(byte) || (0x30...0x39).contains(byte)
     }
 }

@@ -3,6 +3,7 @@
 
 import Credentials
 import Encodings
+import HTTP
 
 /// Makes up ids that cannot be guessed or met twice.
 enum NewNames {
@@ -55,7 +56,7 @@ enum NewNames {
     static func isUsername(_ text: String) -> Bool {
         (1...63).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
-                byte.isLowerLetter || (0x30...0x39).contains(byte) || byte == 0x2D || byte == 0x2E || byte == 0x5F
+                (0x61...0x7A).contains(byte) || byte.isASCIIDigit || byte == 0x2D || byte == 0x2E || byte == 0x5F
             }
     }
 

@@ -88,7 +88,3 @@ extension AdminRoutes {
         ]
     }
 }
-
-extension UInt8 {
-    var isLowerLetter: Bool { (0x61...0x7A).contains(self) }
-}

@@ -4,6 +4,7 @@
 package import Attestation
 import Crypto
 import Encodings
+import HTTP
 package import Transport
 
 /// Has Google open Play Integrity tokens, for apps whose keys are not here (VCH-014 to 016).
@@ -165,11 +166,8 @@ package final class RemotePlayDecoder {
 
     private static func isPackageName(_ package: String) -> Bool {
         !package.isEmpty && package.utf8.count <= 255
-            && package.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "_"): true
-                default: false
-                }
+            && package.utf8.allSatisfy {
+                $0.isASCIIAlphanumeric || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
             }
     }
 

@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import HTTP
+
 /// A path with named parameters, such as `/v1/apps/{app}/security`.
 struct PathPattern: Sendable, ExpressibleByStringLiteral {
     private enum Segment: Sendable {
@@ -33,20 +35,10 @@ struct PathPattern: Sendable, ExpressibleByStringLiteral {
             case .literal(let literal):
                 guard literal == part else { return nil }
             case .parameter(let name):
-                guard !part.isEmpty, part.utf8.allSatisfy(Self.isUnreserved) else { return nil }
+                guard !part.isEmpty, part.utf8.allSatisfy(\.isUnreserved) else { return nil }
                 parameters[name] = String(part)
             }
         }
         return parameters
-    }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
     }
 }

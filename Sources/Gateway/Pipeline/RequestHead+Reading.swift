@@ -68,18 +68,13 @@ extension RequestHead {
     /// Whether the path is exactly what `form` holds.
     func pathEquals(_ form: borrowing ByteBuffer) -> Bool {
         let path = path
-        let other = form.bytes
-        guard path.count == other.count else { return false }
-        for index in path.indices where path[index] != other[index] { return false }
-        return true
+        return path.equals(form.bytes)
     }
 
     /// Whether the path is exactly `other`.
     func pathEquals(_ other: [UInt8]) -> Bool {
         let path = path
-        guard path.count == other.count else { return false }
-        for index in path.indices where path[index] != other[index] { return false }
-        return true
+        return path.equals(other.span)
     }
 
     /// The key id inside a well-formed `X-Api-Key`.

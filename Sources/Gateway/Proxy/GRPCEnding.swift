@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Credentials
 import HTTP
 
@@ -60,7 +61,7 @@ extension RequestHead {
         guard isGRPC, let value = fields.first(.grpcTimeout), value.count > 1, value.count < 10 else { return nil }
         var number: Int64 = 0
         for index in 0..<value.count - 1 {
-            guard value[index] >= 0x30, value[index] <= 0x39 else { return nil }
+            guard value[index].isASCIIDigit else { return nil }
             number = number * 10 + Int64(value[index] - 0x30)
         }
         switch value[value.count - 1] {

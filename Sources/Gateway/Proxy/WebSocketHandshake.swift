@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Crypto
 import Encodings
 import HTTP

@@ -5,6 +5,7 @@ import Attestation
 import Credentials
 import Crypto
 import Encodings
+import HTTP
 import Limits
 import Store
 import Transport
@@ -115,12 +116,7 @@ final class SignInService {
     }
 
     private nonisolated static func isURLSafe(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 }
 

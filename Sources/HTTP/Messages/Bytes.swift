@@ -13,26 +13,26 @@ extension UInt8 {
     package var isASCIIDigit: Bool {
         self &- 0x30 < 10
     }
+
+    /// Whether the byte is an ASCII letter or digit.
+    @inline(__always)
+    package var isASCIIAlphanumeric: Bool {
+        asciiLowercased &- 0x61 < 26 || isASCIIDigit
+    }
+
+    /// Whether the byte stands for itself wherever it is in an address (RFC 3986 2.3).
+    @inline(__always)
+    package var isUnreserved: Bool {
+        isASCIIAlphanumeric || self == 0x2d || self == 0x2e || self == 0x5f || self == 0x7e
+    }
 }
 
 extension Span<UInt8> {
-    /// Whether both hold the same bytes.
-    package func equals(_ other: Span<UInt8>) -> Bool {
-        guard count == other.count else { return false }
-        for index in indices where self[index] != other[index] { return false }
-        return true
-    }
-
     /// Whether both hold the same bytes, ASCII letters of either case alike.
     package func equalsIgnoringCase(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in indices where self[index].asciiLowercased != other[index].asciiLowercased { return false }
         return true
-    }
-
-    /// Whether the bytes are those of `text`.
-    package func equals(_ text: String) -> Bool {
-        equals(text.utf8.span)
     }
 
     /// Whether the bytes are those of `text`, ASCII letters of either case alike.

@@ -121,17 +121,12 @@ enum PathReader {
 
     /// RFC 3986 6.2.2: unreserved characters stand for themselves, the digits of other escapes are upper case.
     private static func append(_ unit: Unit, to form: inout [UInt8]) {
-        guard unit.isEscaped, !isUnreserved(unit.byte) else {
+        guard unit.isEscaped, !unit.byte.isUnreserved else {
             form.append(unit.byte)
             return
         }
         form.append(0x25)
         form.append(Hex.upperDigit(of: unit.byte >> 4))
         form.append(Hex.upperDigit(of: unit.byte & 15))
-    }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        byte.asciiLowercased &- 0x61 < 26 || byte.isASCIIDigit
-            || byte == 0x2d || byte == 0x2e || byte == 0x5f || byte == 0x7e
     }
 }

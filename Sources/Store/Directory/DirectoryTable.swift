@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Buffers
 import Credentials
 
 /// Apps by their names, bounded: when full, what was not used for a while makes room.

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Credentials
+import HTTP
 
 /// Names that users give to routes, upstreams, limits and issuers; they appear in logs and metrics.
 enum Name {
@@ -128,17 +129,8 @@ extension ValueKind where Value == AppID {
 
 /// Classes of bytes of RFC 9110.
 enum HTTPCharacters {
-    static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: false
-        }
-    }
-
     static func isToken(_ byte: UInt8) -> Bool {
-        isAlphanumeric(byte) || Array("!#$%&'*+-.^_`|~".utf8).contains(byte)
+        byte.isASCIIAlphanumeric || Array("!#$%&'*+-.^_`|~".utf8).contains(byte)
     }
 
     /// A field value in one line: printable, spaces and tabs inside only.

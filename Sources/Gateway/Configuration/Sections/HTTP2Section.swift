@@ -131,7 +131,7 @@ extension ValueKind where Value == FloodBudget {
     )
 
     private static func number(_ text: String) -> Int? {
-        guard (1...7).contains(text.utf8.count), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(text),
+        guard (1...7).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
             number > 0
         else { return nil }
         return number

@@ -3,6 +3,7 @@
 
 import Credentials
 import Encodings
+import HTTP
 
 /// The body of `attest` (B.2): who asks, and the proof or why there is none.
 struct VouchForm: Sendable {
@@ -122,15 +123,6 @@ extension FormBody {
 
 enum VouchDevice {
     static func isID(_ text: String) -> Bool {
-        (1...128).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                    UInt8(ascii: "~"):
-                    true
-                default: false
-                }
-            }
+        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(\.isUnreserved)
     }
 }

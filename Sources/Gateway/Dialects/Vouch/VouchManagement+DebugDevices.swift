@@ -48,23 +48,12 @@ extension VouchManagement {
         guard let confirmation else { throw .outcome(.vouchNotFound(app: caller.app)) }
         if case .pending = confirmation {
             // RFC 9110 15.3.3: taken, and not yet in force everywhere.
-            var json = JSONWriter(capacity: 128)
-            json.beginObject()
-            json.member("device_id", device)
-            write(confirmation, to: &json)
-            json.endObject()
-            return .json(202, json.bytes)
+            return .json(202, body(device, confirmation))
         }
         return LocalAnswer(status: 204, fields: [HeaderField(name: "cache-control", value: "no-store")])
     }
 
     private static func body(of device: DebugDeviceRecord, _ change: Confirmation?) -> [UInt8] {
-        var json = JSONWriter(capacity: 128)
-        json.beginObject()
-        json.member("device_id", device.id)
-        json.member("created_at", InternetTime.text(seconds: device.createdAt / 1_000))
-        write(change, to: &json)
-        json.endObject()
-        return json.bytes
+        body(device.id, change) { $0.member("created_at", InternetTime.text(seconds: device.createdAt / 1_000)) }
     }
 }

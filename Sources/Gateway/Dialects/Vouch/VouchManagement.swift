@@ -87,13 +87,7 @@ enum VouchManagement {
             try await revocation.run(device, isLive: caller.isLive, of: caller.app.record, by: caller.name)
         }
         guard let outcome else { throw .outcome(.vouchNotFound(app: caller.app)) }
-        var json = JSONWriter(capacity: 128)
-        json.beginObject()
-        json.member("device_id", device)
-        json.member("revoked", outcome.count)
-        write(outcome.confirmation, to: &json)
-        json.endObject()
-        return .json(200, json.bytes)
+        return .json(200, body(device, outcome.confirmation) { $0.member("revoked", outcome.count) })
     }
 
     @Reactor
@@ -172,11 +166,22 @@ enum VouchManagement {
         }
     }
 
-    /// Says by when a change is in force that not every worker has applied.
-    static func write(_ change: Confirmation?, to json: inout JSONWriter) {
-        guard case .pending(let effectiveBy, _) = change else { return }
-        json.member("confirmed", false)
-        json.member("effective_by", InternetTime.text(seconds: effectiveBy / 1_000))
+    /// A body about one device; where not every worker has applied the change, by when it is in force.
+    static func body(
+        _ device: String,
+        _ change: Confirmation?,
+        _ members: (inout JSONWriter) -> Void = { _ in }
+    ) -> [UInt8] {
+        var json = JSONWriter(capacity: 128)
+        json.beginObject()
+        json.member("device_id", device)
+        members(&json)
+        if case .pending(let effectiveBy, _) = change {
+            json.member("confirmed", false)
+            json.member("effective_by", InternetTime.text(seconds: effectiveBy / 1_000))
+        }
+        json.endObject()
+        return json.bytes
     }
 
     static func list(_ name: String, _ rows: [(id: String, time: String, at: Int64)]) -> LocalAnswer {
