@@ -13,9 +13,9 @@ package struct SealedBox: Equatable, Sendable {
     package let tag: [UInt8]
 
     /// The length of a nonce.
-    package static let nonceLength = 12
+    static let nonceLength = 12
     /// The length of a tag.
-    package static let tagLength = 16
+    static let tagLength = 16
 
     /// A box of these parts, if their lengths are right.
     package init(nonce: [UInt8], ciphertext: [UInt8], tag: [UInt8]) throws(CryptoError) {

@@ -24,9 +24,9 @@ package final class PublicKey: @unchecked Sendable {
     package let spki: [UInt8]
 
     /// Smaller keys are refused: RSA-1024 still signs the software attestations of old phones.
-    package static let smallestRSABits = 1_024
+    private static let smallestRSABits = 1_024
     /// Larger keys are refused: the cost of a check grows with the square.
-    package static let largestRSABits = 8_192
+    private static let largestRSABits = 8_192
 
     private init(takingOwnership key: OpaquePointer?, _ kind: KeyKind, spki: [UInt8]) throws(CryptoError) {
         guard let key = unsafe key else { throw .malformedKey }

@@ -6,7 +6,7 @@ package struct CBORReader {
     /// Deeper than any proof nests.
     package static let maximumDepth = 8
     /// More items than any proof holds.
-    package static let maximumItems = 1_024
+    private static let maximumItems = 1_024
 
     private let bytes: [UInt8]
     private let end: Int

@@ -24,7 +24,7 @@ package final class MetricsSlot: Sendable {
     static let magic: UInt64 = 0x5341_4C4C_5953_0001
     /// Series a slot can name; beyond it a metric's `_other` series takes the counts.
     package static let seriesLimit = 4096
-    package static let cellLimit = 32_768
+    private static let cellLimit = 32_768
     package static let size = headerSize + seriesLimit * entrySize + cellLimit * 8
 
     /// A slot of private memory: for tests and `--single` without a state directory.

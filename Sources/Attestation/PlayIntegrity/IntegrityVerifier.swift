@@ -73,10 +73,10 @@ package struct IntegrityVerifier: Sendable {
     /// How old a token may be, in seconds (APP-032).
     package let maximumAge: Int64
     /// Whether test responses from the store's console count like real ones.
-    package let allowsTestingResponses: Bool
+    private let allowsTestingResponses: Bool
 
     /// How far ahead of our clock Google's may be, in seconds.
-    package static let maximumSkew: Int64 = 60
+    private static let maximumSkew: Int64 = 60
 
     /// A verifier for one app.
     package init(apps: [AndroidApp], maximumAge: Int64 = 300, allowsTestingResponses: Bool = false) {

@@ -52,7 +52,7 @@ package struct ServiceAccount: Sendable {
     }
 
     /// What access is asked for.
-    package static let scope = "https://www.googleapis.com/auth/playintegrity"
+    private static let scope = "https://www.googleapis.com/auth/playintegrity"
 
     /// The form that asks for an access token with a signed assertion (RFC 7523), good for an hour.
     package func tokenRequest(at now: Moment) throws(CryptoError) -> String {

@@ -17,7 +17,7 @@ package struct RefreshSchedule: Sendable, Equatable {
     /// Asked at least this often, in seconds, whatever the headers say, unless told otherwise.
     package static let longest: Int64 = 24 * 3_600
     /// No interval is longer: the list would be stale.
-    package static let mostInterval: Int64 = 7 * 24 * 3_600
+    private static let mostInterval: Int64 = 7 * 24 * 3_600
     /// Used where the headers say nothing, in seconds.
     package static let usual: Int64 = 3_600
 

@@ -27,7 +27,7 @@ package struct TrustReport: Sendable {
     /// Each root.
     package let rows: [Row]
     /// Whether a root is none of those that the program carries: a bundle for tests, or a vendor's newer one.
-    package let hasOtherRoots: Bool
+    private let hasOtherRoots: Bool
     /// How many serial numbers the status list names; nil if there is no list.
     package let statusListCount: Int?
     /// The list's age in hours; nil if there is no list.
@@ -36,9 +36,9 @@ package struct TrustReport: Sendable {
     package let warnings: [String]
 
     /// A root that counts by its dates is warned of this many days before its end.
-    package static let rootWarningDays: Int64 = 400
+    private static let rootWarningDays: Int64 = 400
     /// A status list older than this many hours is stale: Google's own caching allows a day.
-    package static let staleHours: Int64 = 7 * 24
+    private static let staleHours: Int64 = 7 * 24
 
     /// The warning of a bundle without a list.
     package static let noStatusList = "There is no status list: revoked Android certificates are not noticed."

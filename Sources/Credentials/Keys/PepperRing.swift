@@ -19,7 +19,7 @@ package final class PepperRing {
     private(set) var mark = UInt64.random(in: .min ... .max)
 
     /// The least length of a pepper: that of the hash's output.
-    package static let minimumLength = 32
+    private static let minimumLength = 32
 
     /// Each pepper with its id, newest first.
     package init(_ keys: [(id: String, key: SecretBytes)]) throws(PepperProblem) {

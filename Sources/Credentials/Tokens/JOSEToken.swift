@@ -16,7 +16,7 @@ package struct JOSEToken: Sendable {
     let signature: [UInt8]
 
     /// The longest token: twice what the fattest identity provider sends, and it has to pass as a header field.
-    package static let maximumLength = 8_192
+    private static let maximumLength = 8_192
     private static let headerLimits = JSONLimits(bytes: 2_048, depth: 4, values: 64)
     private static let payloadLimits = JSONLimits(bytes: 6_144, depth: 8, values: 512)
     private static let maximumKeyIDLength = 256

@@ -19,7 +19,7 @@ package enum JSONWebKeySet {
     /// The longest set that is read.
     package static let maximumBytes = 256 << 10
     /// The most keys of a set: rotation needs a handful.
-    package static let maximumKeys = 64
+    private static let maximumKeys = 64
 
     /// Reads a set; keys that are not for verifying, of unknown kinds or unfit for `algorithms` are left out.
     package static func parse(

@@ -29,7 +29,7 @@ struct TokenClaims {
     }
 
     /// A NumericDate (RFC 7519 2), as milliseconds; fractions are allowed there.
-    func optionalDate(_ name: String) throws(TokenFault) -> Int64? {
+    fileprivate func optionalDate(_ name: String) throws(TokenFault) -> Int64? {
         guard let value = object[name] else { return nil }
         guard case .number(let number) = value, let seconds = number.double, (0...Self.lastSecond).contains(seconds)
         else { throw .badClaims }

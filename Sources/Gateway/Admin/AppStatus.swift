@@ -74,7 +74,7 @@ extension AdminRoutes {
 
 extension AppRecord {
     static let addsApple = "sallyport native add ios --bundle-id B --team-id T"
-    static let addsAndroid = "sallyport native add android --package P --sha256 F"
+    fileprivate static let addsAndroid = "sallyport native add android --package P --sha256 F"
 
     /// What a new app needs before anybody comes in; pages have no place in `vouch`.
     var firstSteps: [String] {

@@ -40,7 +40,7 @@ extension RequestPipeline: WindowReceiver {
     }
 
     /// The state of the windows and the policy that they follow, as field lines.
-    func appendBudgetState(of charge: WindowCharge, policy: [UInt8], to buffer: inout ByteBuffer) {
+    fileprivate func appendBudgetState(of charge: WindowCharge, policy: [UInt8], to buffer: inout ByteBuffer) {
         budgetState.removeAll(keepingCapacity: true)
         RateLimitFields.appendState(of: charge, to: &budgetState)
         if budgetState.isEmpty { return }

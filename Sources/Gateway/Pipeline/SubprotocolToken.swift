@@ -24,7 +24,7 @@ enum SubprotocolToken {
 
 extension RequestHead {
     /// Moves an offered token to `Authorization`.
-    mutating func takeSubprotocolToken() -> SubprotocolToken {
+    fileprivate mutating func takeSubprotocolToken() -> SubprotocolToken {
         guard fields.contains(.secWebSocketProtocol) else { return .absent }
         let offered = subprotocols
         let marker = Array("\(SubprotocolToken.marker)".utf8)

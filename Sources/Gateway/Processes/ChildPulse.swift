@@ -20,11 +20,11 @@ package struct ChildPulse: Sendable {
     /// Between two signs of life, and between two looks.
     package static let interval = Duration.seconds(1)
     /// Longer than any turn of a loop; new connections wait that long for a worker that hangs.
-    package static let lateAfter = Duration.seconds(3)
+    private static let lateAfter = Duration.seconds(3)
     /// Far beyond a slow disk and a busy machine; below the 30 s for which known apps are served without Redis.
-    package static let hungAfter = Duration.seconds(10)
+    private static let hungAfter = Duration.seconds(10)
     /// Before a child serves it reads files and certificates.
-    package static let startsWithin = Duration.seconds(60)
+    private static let startsWithin = Duration.seconds(60)
 
     /// Whether it was heard at this look or the last, so that what it says of another child can be believed.
     package var tellsOfOthers: Bool { silence <= Self.interval * 2 && hasBeaten }

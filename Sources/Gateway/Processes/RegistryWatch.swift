@@ -203,7 +203,7 @@ extension RegistryLoss {
         }
     }
 
-    func wayOut(_ path: String) -> String {
+    fileprivate func wayOut(_ path: String) -> String {
         "bring the data of Redis back, or correct state.redis; if this Redis is meant: rm \(path) on every node, "
             + "then sallyport apply"
     }

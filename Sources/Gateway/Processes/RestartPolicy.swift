@@ -8,7 +8,7 @@ package struct RestartPolicy: Sendable {
     private var earlyDeaths = 0
 
     /// A child that lived this long was well; its death is an accident, not a habit.
-    package static let wellAfter: Duration = .seconds(2)
+    private static let wellAfter: Duration = .seconds(2)
 
     package init() {}
 

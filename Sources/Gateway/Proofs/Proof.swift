@@ -32,7 +32,7 @@ package struct ProofVerdict: Sendable, Equatable {
     /// How it was proved.
     package let method: ProofMethod
     /// Whether a lab's authority vouched for it: then trust is `development` and the reasons say what the lab played.
-    package let isLab: Bool
+    private let isLab: Bool
     /// The App Attest key, in lower-case hexadecimal; nil where none was proved.
     package let deviceKey: String?
     /// The package that a key attestation names, whether or not it is registered; nil where it names none or several.

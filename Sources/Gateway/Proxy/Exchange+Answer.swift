@@ -63,7 +63,7 @@ extension Exchange {
 
 extension RequestHead {
     /// Appends the first value of a field under a name of ours; nothing when it did not come.
-    func appendValue(of field: KnownField, as name: StaticString, to buffer: inout ByteBuffer) {
+    fileprivate func appendValue(of field: KnownField, as name: StaticString, to buffer: inout ByteBuffer) {
         guard let value = fields.first(field) else { return }
         buffer.append(name)
         buffer.append(": ")

@@ -62,7 +62,7 @@ extension TokenJudge {
     }
 
     /// Checks what waits, in order, while there is time for checks.
-    func checkQueued() {
+    private func checkQueued() {
         // The waiters may present other tokens: those wait behind.
         while !queue.isEmpty, budget.mayCheck(at: MonotonicInstant.readClock()), let flight = queue.next() {
             let now = clock.now

@@ -28,7 +28,7 @@ extension FieldTable {
     ///
     /// For what came by HTTP/2, whose names are all lower case, and goes on to an old peer that compares them by letter
     /// (B56).
-    func appendInTitleCase(to buffer: inout ByteBuffer, skipping skipped: KnownFieldSet) {
+    fileprivate func appendInTitleCase(to buffer: inout ByteBuffer, skipping skipped: KnownFieldSet) {
         for index in 0..<count {
             let known = field(at: index)
             if isDropped(at: index) || skipped.contains(known) { continue }

@@ -79,14 +79,14 @@ struct NameWords {
 
     /// Begins with `sallyport-`.
     @inline(__always)
-    func isGatewayPrefixed(_ name: Span<UInt8>) -> Bool {
+    fileprivate func isGatewayPrefixed(_ name: Span<UInt8>) -> Bool {
         // "sallypor", read little-endian.
         first == 0x726f_7079_6c6c_6173 && count >= 10 && name[8] | 0x20 == 0x74 && name[9] == 0x2d
     }
 
     /// Begins with `x-forwarded-`.
     @inline(__always)
-    func isForwardedPrefixed(_ name: Span<UInt8>) -> Bool {
+    fileprivate func isForwardedPrefixed(_ name: Span<UInt8>) -> Bool {
         // "x-forwar", read little-endian.
         first == 0x7261_7772_6f66_2d78 && count >= 12 && name[8] | 0x20 == 0x64 && name[9] | 0x20 == 0x65
             && name[10] | 0x20 == 0x64 && name[11] == 0x2d

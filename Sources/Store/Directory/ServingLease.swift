@@ -11,7 +11,7 @@ package import Transport
 @Reactor
 package final class ServingLease {
     /// Boot-time clock, so that a suspended or stopped process finds it run out.
-    package private(set) var serveUntil = MonotonicInstant(nanoseconds: 0)
+    private var serveUntil = MonotonicInstant(nanoseconds: 0)
     private let loop: EventLoop
 
     package init(loop: EventLoop) {

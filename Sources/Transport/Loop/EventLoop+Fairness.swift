@@ -75,7 +75,7 @@ extension EventLoop {
         isMeasuring = true
     }
 
-    func noteLength(of end: MonotonicInstant) {
+    private func noteLength(of end: MonotonicInstant) {
         isMeasuring = !busy.isEmpty || end.nanoseconds &- now.nanoseconds > BusySources.longTurn
     }
 

@@ -46,7 +46,7 @@ package actor Reactor {
     /// Runs `body` as isolated code; a bug anywhere but on the loop's thread.
     ///
     /// For callbacks from C, off the hot path.
-    nonisolated package static func assumeIsolated<T>(_ body: @Reactor () throws -> T) rethrows -> T {
+    nonisolated private static func assumeIsolated<T>(_ body: @Reactor () throws -> T) rethrows -> T {
         precondition(shared.executor.isCurrent, "not on the loop's thread")
         // The two function types differ only in isolation, which was just checked.
         return try withoutActuallyEscaping(body) { isolated in

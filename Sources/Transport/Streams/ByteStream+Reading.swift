@@ -37,7 +37,7 @@ extension ByteStream {
     }
 
     /// To be called after `inbound` was consumed directly outside `streamReceived`.
-    package func inboundConsumed() {
+    private func inboundConsumed() {
         if !isReading, mayHaveInput, !isReadingPaused, inbound.count < limits.inboundHighWater {
             loop.atEndOfTurn(self)
         }

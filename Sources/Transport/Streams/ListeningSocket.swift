@@ -40,7 +40,7 @@ package final class ListeningSocket: EventSource {
     private let pause: LoopTimer
 
     /// So many connections a turn, so that a burst of them does not hold up those that are open.
-    package static let acceptsPerTurn = 64
+    private static let acceptsPerTurn = 64
     /// And for so long only: each is given a stream and, where it asks for it, TLS.
     private static let acceptTime: UInt64 = 250_000
     private static let exhaustedPause = Duration.milliseconds(100)

@@ -96,7 +96,7 @@ final class TLSIdentity {
 }
 
 /// Lends `bytes` as a read-only BIO.
-func withMemoryBIO(_ bytes: [UInt8], _ body: (OpaquePointer) -> Void) {
+private func withMemoryBIO(_ bytes: [UInt8], _ body: (OpaquePointer) -> Void) {
     unsafe bytes.withUnsafeBytes { raw in
         guard let count = CInt(exactly: raw.count), let bio = unsafe BIO_new_mem_buf(raw.baseAddress, count) else {
             return

@@ -147,7 +147,7 @@ extension String {
 }
 
 /// The candidate that is at most two edits away, nearest first.
-func nearest(to word: String, in candidates: [String]) -> String? {
+private func nearest(to word: String, in candidates: [String]) -> String? {
     let scored = candidates.map { (name: $0, distance: editDistance(Array(word.utf8), Array($0.utf8))) }
     return scored.filter { $0.distance <= 2 }.min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
 }
