@@ -45,7 +45,7 @@ let package = Package(
         library("Encodings", ["CYAML"]),
         library("Telemetry", ["Buffers", "Encodings"]),
         library("Crypto", ["COpenSSL", "Encodings"]),
-        library("Transport", ["Buffers", "CLinux", "COpenSSL", "Telemetry"]),
+        library("Transport", ["Buffers", "CLinux", "COpenSSL", "Crypto", "Telemetry"]),
         library("HTTP", ["Buffers", "CNghttp2", "Encodings"]),
         library("Attestation", ["Crypto", "Encodings"]),
         library("Credentials", ["Attestation", "Buffers", "Crypto", "Encodings"]),
@@ -88,7 +88,7 @@ let package = Package(
         tests("Limits", ["Limits", "WindowModel"]),
         tests("Telemetry", ["Telemetry"]),
         tests("sallyport", ["Attestation", "Credentials", "Encodings", "Gateway", "HTTP", "sallyport"]),
-        tests("Transport", ["Buffers", "Transport"]),
+        tests("Transport", ["Buffers", "Crypto", "Transport"]),
         tests(
             "Store",
             [

@@ -41,7 +41,7 @@ final class PlayedAPI: ConnectionTaker {
         let identity = TLSServerSettings.Identity(
             name: name,
             chainPEM: certificatePEM,
-            keyPEM: Array(try key.pem().utf8)
+            keyPEM: SecretBytes(Array(try key.pem().utf8).span)
         )
         tls = try TLSServerContext(TLSServerSettings(identities: [identity], defaultIdentity: name))
         guard let address = SocketAddress(parsing: "127.0.0.1:0") else { throw WebFailure.resolution }

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Buffers
+import Crypto
 import Foundation
 import Testing
 import Transport
@@ -49,7 +50,8 @@ import Transport
     }
 
     func keys(_ seed: UInt8) throws -> TicketKeys.Key {
-        try #require(TicketKeys.Key(bytes: (0..<80).map { UInt8($0) ^ seed }))
+        var bytes = (0..<80).map { UInt8($0) ^ seed }
+        return try #require(TicketKeys.Key(bytes: SecretBytes(wiping: &bytes)))
     }
 
     @Test @Reactor func `bytes pass both ways, and both ends know what was agreed`() async throws {
@@ -257,7 +259,8 @@ import Transport
             _ = try TLSServerContext(TLSServerSettings(identities: [broken], defaultIdentity: nil))
         }
         broken = certificates.one
-        broken.keyPEM = []
+        var none: [UInt8] = []
+        broken.keyPEM = SecretBytes(wiping: &none)
         #expect(throws: TLSFailure(.badKeyFile)) {
             _ = try TLSServerContext(TLSServerSettings(identities: [broken], defaultIdentity: nil))
         }

@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Crypto
 import Glibc
 import Telemetry
 import Transport
@@ -30,10 +31,18 @@ package enum Files {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return .failure(FileFault(errno: errno)) }
         switch status.st_mode & S_IFMT {
-        case S_IFREG: return read(descriptor, limit: limit)
+        case S_IFREG: return read(descriptor, limit: limit, size: Int(status.st_size))
         case S_IFDIR: return .failure(FileFault(errno: EISDIR))
         case S_IFIFO: return .failure(.special("a pipe"))
         default: return .failure(.special("a device"))
+        }
+    }
+
+    /// As `read`, for a file that holds a secret: no other copy of it stays in memory.
+    static func readSecret(_ path: String, limit: Int) -> Result<SecretBytes, FileFault> {
+        read(path, limit: limit).map { bytes in
+            var bytes = bytes
+            return SecretBytes(wiping: &bytes)
         }
     }
 
@@ -42,14 +51,18 @@ package enum Files {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return .failure(FileFault(errno: errno)) }
         defer { close(descriptor) }
-        return read(descriptor, limit: limit)
+        return read(descriptor, limit: limit, size: 0)
     }
 
-    private static func read(_ descriptor: CInt, limit: Int) -> Result<[UInt8], FileFault> {
+    private static func read(_ descriptor: CInt, limit: Int, size: Int) -> Result<[UInt8], FileFault> {
         var bytes: [UInt8] = []
+        // An array that grows leaves copies of what it held behind, which may be a key.
+        bytes.reserveCapacity(min(size, limit))
         var chunk = [UInt8](repeating: 0, count: 65_536)
+        defer { SecretBytes.wipe(&chunk) }
         while true {
             let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
             if count < 0 { return .failure(FileFault(errno: errno)) }
             if count == 0 { return .success(bytes) }
             bytes.append(contentsOf: chunk[..<count])

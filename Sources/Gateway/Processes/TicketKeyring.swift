@@ -25,10 +25,13 @@ enum TicketKeyring {
     private static func key(_ seal: SecretBytes, _ number: Int64) -> TicketKeys.Key? {
         let computation = HMACSHA256(key: seal)
         var bytes: [UInt8] = []
+        // No copy is left behind by an array that grows.
+        bytes.reserveCapacity(96)
         for part in 0..<3 {
             let label = Array("tls ticket \(number) \(part)".utf8)
-            bytes += computation.code(for: label.span).bytes
+            let code = computation.code(for: label.span)
+            for index in 0..<min(32, 80 - bytes.count) { bytes.append(code.span[index]) }
         }
-        return TicketKeys.Key(bytes: Array(bytes[..<80]))
+        return TicketKeys.Key(bytes: SecretBytes(wiping: &bytes))
     }
 }

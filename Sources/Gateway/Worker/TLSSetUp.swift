@@ -6,8 +6,19 @@ import Transport
 
 /// Reads a PEM file of the configuration.
 enum PEMFile {
+    /// No chain, and no list of all the world's authorities, is longer than this.
+    static let limit = 1 << 20
+
     static func read(_ path: String) throws(SnapshotProblem) -> [UInt8] {
-        switch Files.read(path, limit: 1 << 20) {
+        switch Files.read(path, limit: limit) {
+        case .success(let bytes): return bytes
+        case .failure(let fault): throw SnapshotProblem(message: "cannot read \(path): \(fault.message)")
+        }
+    }
+
+    /// One that holds a key: no other copy of it stays in memory.
+    static func readKey(_ path: String) throws(SnapshotProblem) -> SecretBytes {
+        switch Files.readSecret(path, limit: limit) {
         case .success(let bytes): return bytes
         case .failure(let fault): throw SnapshotProblem(message: "cannot read \(path): \(fault.message)")
         }
@@ -104,7 +115,7 @@ extension ListenerTLS {
                     TLSServerSettings.Identity(
                         name: pair.certificate,
                         chainPEM: try PEMFile.read(pair.certificate),
-                        keyPEM: try PEMFile.read(pair.key)
+                        keyPEM: try PEMFile.readKey(pair.key)
                     )
                 )
             }
@@ -114,24 +125,25 @@ extension ListenerTLS {
             )
             server.applicationProtocols = listener.protocols.map(\.rawValue)
             settings = server
-            digest = SHA256.hash(Self.text(server, tickets: listener.tickets)).bytes
+            digest = Self.digest(server, tickets: listener.tickets)
         }
 
-        /// All that decides about a context, each part behind its length.
-        private nonisolated static func text(_ server: TLSServerSettings, tickets: Bool) -> [UInt8] {
-            var text: [UInt8] = []
-            func add(_ part: [UInt8]) {
-                text += Array("\(part.count):".utf8) + part
+        /// Of all that decides about a context, each part behind its length.
+        private nonisolated static func digest(_ server: TLSServerSettings, tickets: Bool) -> [UInt8] {
+            let hash = SHA256()
+            func add(_ part: Span<UInt8>) {
+                hash.update(Array("\(part.count):".utf8).span)
+                hash.update(part)
             }
             for identity in server.identities {
-                add(Array(identity.name.utf8))
-                add(identity.chainPEM)
-                add(identity.keyPEM)
+                add(identity.name.utf8.span)
+                add(identity.chainPEM.span)
+                identity.keyPEM.withBytes { add($0) }
             }
-            add(Array((server.defaultIdentity ?? "").utf8))
-            for name in server.applicationProtocols { add(Array(name.utf8)) }
-            add(Array("\(server.minimumVersion) \(tickets)".utf8))
-            return text
+            add((server.defaultIdentity ?? "").utf8.span)
+            for name in server.applicationProtocols { add(name.utf8.span) }
+            add("\(server.minimumVersion) \(tickets)".utf8.span)
+            return hash.finish().bytes
         }
     }
 }

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import COpenSSL
+import Crypto
 
 /// One certificate chain with its key, read from PEM and checked against each other.
 ///
@@ -71,7 +72,7 @@ final class TLSIdentity {
     /// All certificates of a PEM text; empty where one of them cannot be read.
     static func certificates(pem: [UInt8]) -> [OpaquePointer] {
         var found: [OpaquePointer] = unsafe []
-        unsafe withMemoryBIO(pem) { bio in
+        unsafe withMemoryBIO(pem.span) { bio in
             while let certificate = unsafe PEM_read_bio_X509(bio, nil, nil, nil) { unsafe found.append(certificate) }
         }
         // The end of the text shows as "no start line"; anything else is a broken block.
@@ -84,20 +85,22 @@ final class TLSIdentity {
         return unsafe []
     }
 
-    private static func privateKey(pem: [UInt8]) -> OpaquePointer? {
+    private static func privateKey(pem: SecretBytes) -> OpaquePointer? {
         var key: OpaquePointer?
         // An empty passphrase: without one OpenSSL would ask on the terminal.
         var passphrase: CChar = 0
-        unsafe withMemoryBIO(pem) { bio in
-            unsafe key = PEM_read_bio_PrivateKey(bio, nil, nil, &passphrase)
+        pem.withBytes { pem in
+            unsafe withMemoryBIO(pem) { bio in
+                unsafe key = PEM_read_bio_PrivateKey(bio, nil, nil, &passphrase)
+            }
         }
         return unsafe key
     }
 }
 
 /// Lends `bytes` as a read-only BIO.
-private func withMemoryBIO(_ bytes: [UInt8], _ body: (OpaquePointer) -> Void) {
-    unsafe bytes.withUnsafeBytes { raw in
+private func withMemoryBIO(_ bytes: Span<UInt8>, _ body: (OpaquePointer) -> Void) {
+    unsafe bytes.withUnsafeBufferPointer { raw in
         guard let count = CInt(exactly: raw.count), let bio = unsafe BIO_new_mem_buf(raw.baseAddress, count) else {
             return
         }

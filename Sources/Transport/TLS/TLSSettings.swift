@@ -1,6 +1,8 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+package import Crypto
+
 /// A TLS version this product speaks.
 package enum TLSVersion: String, Comparable, Sendable {
     case v1_2 = "TLSv1.2"
@@ -27,9 +29,9 @@ package struct TLSServerSettings: Sendable {
         /// How configuration and logs name it.
         package var name: String
         package var chainPEM: [UInt8]
-        package var keyPEM: [UInt8]
+        package var keyPEM: SecretBytes
 
-        package init(name: String, chainPEM: [UInt8], keyPEM: [UInt8]) {
+        package init(name: String, chainPEM: [UInt8], keyPEM: SecretBytes) {
             self.name = name
             self.chainPEM = chainPEM
             self.keyPEM = keyPEM
@@ -54,10 +56,10 @@ package struct TLSServerSettings: Sendable {
 package struct TicketKeys: Sendable {
     /// One 80-byte key: 16 bytes of name, 32 for AES-256-CBC, 32 for HMAC-SHA-256.
     package struct Key: Sendable {
-        let bytes: [UInt8]
+        let bytes: SecretBytes
 
         /// Takes exactly 80 random bytes.
-        package init?(bytes: [UInt8]) {
+        package init?(bytes: SecretBytes) {
             guard bytes.count == 80 else { return nil }
             self.bytes = bytes
         }

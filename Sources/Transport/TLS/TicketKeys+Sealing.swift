@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import COpenSSL
+import Crypto
 import Glibc
 
 // Only OpenSSL's ticket callback calls these.
@@ -14,7 +15,9 @@ extension TicketKeys {
         _ code: OpaquePointer?
     ) -> CInt {
         guard unsafe RAND_bytes(vector, 16) == 1 else { return -1 }
-        for index in 0..<16 { unsafe name[index] = current.bytes[index] }
+        current.bytes.withBytes { bytes in
+            for index in 0..<16 { unsafe name[index] = bytes[index] }
+        }
         return unsafe current.prepare(cipher, code, vector, isSealing: true) ? 1 : -1
     }
 
@@ -37,7 +40,9 @@ extension TicketKeys {
 
 extension TicketKeys.Key {
     fileprivate func isNamed(_ name: UnsafePointer<UInt8>) -> Bool {
-        unsafe bytes.withUnsafeBufferPointer { unsafe memcmp($0.baseAddress.unsafelyUnwrapped, name, 16) == 0 }
+        bytes.withBytes { bytes in
+            unsafe bytes.withUnsafeBufferPointer { unsafe memcmp($0.baseAddress.unsafelyUnwrapped, name, 16) == 0 }
+        }
     }
 
     fileprivate func prepare(
@@ -46,7 +51,17 @@ extension TicketKeys.Key {
         _ vector: UnsafePointer<UInt8>,
         isSealing: Bool
     ) -> Bool {
-        unsafe bytes.withUnsafeBufferPointer { key in
+        bytes.withBytes { unsafe prepare(cipher, code, vector, key: $0, isSealing: isSealing) }
+    }
+
+    private func prepare(
+        _ cipher: OpaquePointer?,
+        _ code: OpaquePointer?,
+        _ vector: UnsafePointer<UInt8>,
+        key: Span<UInt8>,
+        isSealing: Bool
+    ) -> Bool {
+        unsafe key.withUnsafeBufferPointer { key in
             guard let base = key.baseAddress else { return false }
             let algorithm = unsafe EVP_aes_256_cbc()
             let set =

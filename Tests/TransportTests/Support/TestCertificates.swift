@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Crypto
 import Foundation
 import Glibc
 import Transport
@@ -41,10 +42,11 @@ struct TestCertificates: Sendable {
     }
 
     private static func identity(_ name: String, _ folder: URL) throws -> TLSServerSettings.Identity {
-        TLSServerSettings.Identity(
+        var key = try Array(Data(contentsOf: folder.appending(path: "\(name).key")))
+        return TLSServerSettings.Identity(
             name: name,
             chainPEM: try Array(Data(contentsOf: folder.appending(path: "\(name).pem"))),
-            keyPEM: try Array(Data(contentsOf: folder.appending(path: "\(name).key")))
+            keyPEM: SecretBytes(wiping: &key)
         )
     }
 
