@@ -3,6 +3,7 @@
 
 import Crypto
 import Encodings
+import Transport
 
 /// What is wrong with a certificate and its key.
 package enum CertificateProblem: Error, Equatable {
@@ -38,6 +39,15 @@ package enum CertificateFiles {
             throw problem
         } catch {
             throw .key("it holds no private key that can be read")
+        }
+        // What is right by itself may still be more, or weaker, than a listener takes.
+        let identity = TLSServerSettings.Identity(
+            name: "",
+            chainPEM: Array(chain.utf8),
+            keyPEM: SecretBytes(Array(key.utf8).span)
+        )
+        if let failure = TLSFiles.problem(of: identity) {
+            throw .certificate("a listener cannot use it: \(failure)")
         }
     }
 

@@ -9,15 +9,22 @@ extension Configuration {
 
     /// Reads, resolves and checks a file: the one door that `run`, `check` and reload use.
     ///
-    /// `check` looks at the world beyond the text (certificates that match their keys) and reports what it finds.
+    /// `check` looks at certificates and their keys, and `surroundings` says what else of the machine is looked at.
     package static func load(
         path: String,
         environment: [String: String],
-        check: @escaping CertificateCheck = CertificateFiles.check
+        check: @escaping CertificateCheck = CertificateFiles.check,
+        surroundings: Surroundings
     ) throws(ConfigurationProblems) -> Configuration {
         switch Files.read(path, limit: limit) {
         case .success(let bytes):
-            return try Configuration(parsing: bytes, path: path, environment: environment, check: check)
+            return try Configuration(
+                parsing: bytes,
+                path: path,
+                environment: environment,
+                surroundings: surroundings,
+                check: check
+            )
         case .failure(let fault):
             let problem = ConfigurationProblem(
                 file: path,
@@ -37,9 +44,15 @@ extension Configuration {
         parsing bytes: [UInt8],
         path: String,
         environment: [String: String],
+        surroundings: Surroundings = .unseen,
         check: @escaping CertificateCheck
     ) throws(ConfigurationProblems) {
-        let context = ReadingContext(file: path, environment: environment, checkCertificate: check)
+        let context = ReadingContext(
+            file: path,
+            environment: environment,
+            checkCertificate: check,
+            surroundings: surroundings
+        )
         guard let root = context.root(parsing: bytes),
             let section = SectionReader(ValueReader(node: root, path: "", context: context), RootSection.schema),
             let configuration = Configuration(resolving: section), context.problems.isEmpty
@@ -88,6 +101,7 @@ extension Configuration {
         let documentation = section.value(RootSection.documentation)
         user = section.value(RootSection.user)
         metrics = section.value(RootSection.metrics)
+        if section.context.surroundings == .starting { section.lookAtPlaces(user: user, admin, state) }
         CrossChecks(section.context, listeners, issuers, tokens, routes, metrics, admin?.address).run()
         guard let workers, let listeners, let admin, let log, let state, let secrets, let trust, let clientAddress,
             let issuers, let tokens, let upstreams, let routes, let http, let timeouts, let connections, let http2,
@@ -99,7 +113,7 @@ extension Configuration {
         self.workers = workers
         self.listeners = listeners.map(\.value)
         self.admin = AdminSettings(
-            address: admin.address ?? .unix(path: "\(state.directory)/admin.sock"),
+            address: admin.address?.value ?? .unix(path: "\(state.directory)/admin.sock"),
             tls: admin.tls
         )
         self.log = log
@@ -121,6 +135,19 @@ extension Configuration {
         self.http2 = http2
         self.memory = memory
         self.documentation = documentation.hasSuffix("/") ? String(documentation.dropLast()) : documentation
+    }
+}
+
+extension SectionReader {
+    /// Notes what keeps a start from its user, its state directory or its admin socket.
+    fileprivate func lookAtPlaces(user: String?, _ admin: AdminSection.File?, _ state: StateSettings?) {
+        if let user, let problem = Places.accountProblem(user) {
+            report(problem, at: RootSection.user.name, found: user)
+        }
+        guard let state, let address = admin?.address, case .unix(let path) = address.value,
+            let problem = Places.socketProblem(path, state: state.directory)
+        else { return }
+        context.report(problem, at: address.position, path: address.path, found: AddressText.write(address.value))
     }
 }
 

@@ -12,7 +12,7 @@ struct CrossChecks {
     private let tokens: TokenSettings?
     private let routes: [RouteFile]
     private let metrics: MetricsSettings?
-    private let admin: ConfiguredAddress?
+    private let admin: Located<ConfiguredAddress>?
 
     init(
         _ context: ReadingContext,
@@ -21,7 +21,7 @@ struct CrossChecks {
         _ tokens: TokenSettings?,
         _ routes: [RouteFile]?,
         _ metrics: MetricsSettings?,
-        _ admin: ConfiguredAddress?
+        _ admin: Located<ConfiguredAddress>?
     ) {
         self.context = context
         self.listeners = listeners ?? []
@@ -39,12 +39,22 @@ struct CrossChecks {
     }
 
     private func checkListeners() {
-        var taken = [metrics?.address, admin].compactMap(\.self)
+        var taken = [metrics?.address, admin?.value].compactMap(\.self)
+        if let admin, admin.value == metrics?.address || metrics?.address.overlaps(admin.value) == true {
+            report("metrics has that address already", admin, found: AddressText.write(admin.value))
+        }
         for listener in listeners {
-            if taken.contains(listener.value.address) {
-                report("the address is used twice", listener, found: AddressText.write(listener.value.address))
+            let address = listener.value.address
+            if taken.contains(address) {
+                report("the address is used twice", listener, found: AddressText.write(address))
+            } else if let other = taken.first(where: { $0.overlaps(address) }) {
+                report(
+                    "\(AddressText.write(other)) and this have one port on the same address; give one of them another port",
+                    listener,
+                    found: AddressText.write(address)
+                )
             }
-            taken.append(listener.value.address)
+            taken.append(address)
         }
     }
 
@@ -87,6 +97,18 @@ struct CrossChecks {
 
     private func report<Value>(_ sentence: String, _ place: Located<Value>, found: String) {
         context.report(sentence, at: place.position, path: place.path, found: found)
+    }
+}
+
+extension ConfiguredAddress {
+    /// Whether one of two is of all addresses of the kind that the other is one of, on one port: both cannot be bound.
+    fileprivate func overlaps(_ other: ConfiguredAddress) -> Bool {
+        guard case .tcp(let host, let port) = self, case .tcp(let otherHost, let otherPort) = other, port == otherPort,
+            host != otherHost
+        else { return false }
+        let isSix = host.contains(":")
+        // Sockets of IPv6 take no IPv4.
+        return isSix == otherHost.contains(":") && [host, otherHost].contains(isSix ? "::" : "0.0.0.0")
     }
 }
 

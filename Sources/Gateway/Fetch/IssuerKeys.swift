@@ -101,7 +101,7 @@ final class IssuerKeys {
         guard let path else { return nil }
         let present = Files.version(path)
         if let held, present == nil || present == held { return nil }
-        switch Files.read(path) {
+        switch Files.read(path, limit: PEMFile.limit) {
         case .success(let pem): return (present, .authorities(pem: pem))
         case .failure(let fault): throw .connection("cannot read \(path): \(fault.message)")
         }

@@ -40,7 +40,11 @@ extension ControlRole {
             switch source {
             case .file:
                 fresh = try await pool.run { () throws(ConfigurationProblems) in
-                    try Configuration.load(path: accepted.path, environment: accepted.environment)
+                    try Configuration.load(
+                        path: accepted.path,
+                        environment: accepted.environment,
+                        surroundings: .changing
+                    )
                 }
             case .accepted: fresh = try await pool.run { () throws(ProcessFault) in try accepted.load() }
             }

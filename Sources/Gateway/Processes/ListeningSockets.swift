@@ -35,10 +35,18 @@ enum ListeningSockets {
         return try openAlone(host: address.host, port: address.port)
     }
 
-    /// A Unix socket at `path`, mode 0660, in place of a dead one; the state directory's lock keeps a living one away.
+    /// A Unix socket at `path`, mode 0660, in place of a dead one; a living one, and whatever is no socket, stays.
     static func openLocal(path: String, owner: Account?) throws(ProcessFault) -> CInt {
         var address = try BindAddress(path: path)
-        _ = unsafe unlink(path)
+        var status = stat()
+        if unsafe lstat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFSOCK else {
+                throw ProcessFault("cannot listen on \(path): \(Places.notASocket)")
+            }
+            // The state directory's lock keeps away a gateway on the same directory, not one on another.
+            guard !address.isAnswered else { throw address.fault(EADDRINUSE) }
+            _ = unsafe unlink(path)
+        }
         let descriptor = try address.bind(reusePort: false)
         guard unsafe chmod(path, 0o660) == 0, listen(descriptor, 128) == 0 else { throw address.fault(errno) }
         if let owner { _ = unsafe chown(path, owner.user, owner.group) }
@@ -106,6 +114,21 @@ struct BindAddress {
         unsafe withUnsafeMutableBytes(of: &local.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
         (family, length, text) = (AF_UNIX, socklen_t(MemoryLayout<sockaddr_un>.size), path)
         unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0.storeBytes(of: local, as: sockaddr_un.self) }
+    }
+
+    /// Whether somebody listens there now.
+    var isAnswered: Bool {
+        let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(family, kind, 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let result = unsafe withUnsafePointer(to: storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, length)
+            }
+        }
+        // A queue that is full has somebody behind it.
+        return result == 0 || errno == EAGAIN
     }
 
     /// A bound socket above 100, non-blocking and close-on-exec.

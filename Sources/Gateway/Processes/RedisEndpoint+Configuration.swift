@@ -27,7 +27,7 @@ extension RedisEndpoint {
     }
 
     private static func authorities(in path: String) throws(ProcessFault) -> [UInt8] {
-        switch Files.read(path) {
+        switch Files.read(path, limit: PEMFile.limit) {
         case .success(let pem): return pem
         case .failure(let fault): throw ProcessFault("the authorities of Redis: cannot read \(path): \(fault.message)")
         }

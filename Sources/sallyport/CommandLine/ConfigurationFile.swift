@@ -22,11 +22,14 @@ enum ConfigurationFile {
         )
     }
 
-    /// Reads the file with the code that `run` and reload use.
-    static func load(for invocation: Invocation) throws(CommandFailure) -> Configuration {
+    /// Reads the file with the code that reload uses; `surroundings`: and looks at what a start would find.
+    static func load(
+        for invocation: Invocation,
+        surroundings: Surroundings = .unseen
+    ) throws(CommandFailure) -> Configuration {
         let path = try path(for: invocation)
         do {
-            return try Configuration.load(path: path, environment: invocation.environment)
+            return try Configuration.load(path: path, environment: invocation.environment, surroundings: surroundings)
         } catch {
             throw problems(error, in: path)
         }

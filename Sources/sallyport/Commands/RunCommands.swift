@@ -36,7 +36,7 @@ enum RunCommands {
     @Sendable private static func start(_ invocation: Invocation) throws(CommandFailure) {
         let path = try ConfigurationFile.path(for: invocation)
         let workers = try invocation.integer("--workers", in: 1...256)
-        let configuration = try ConfigurationFile.load(for: invocation)
+        let configuration = try ConfigurationFile.load(for: invocation, surroundings: .starting)
         let fault = GatewayProcess.run(
             GatewayStart(
                 configuration: configuration,
@@ -52,7 +52,7 @@ enum RunCommands {
 
     @Sendable private static func check(_ invocation: Invocation) throws(CommandFailure) {
         let path = try ConfigurationFile.path(for: invocation)
-        let configuration = try ConfigurationFile.load(for: invocation)
+        let configuration = try ConfigurationFile.load(for: invocation, surroundings: .starting)
         let answer = JSONValue.members([
             ("ok", .bool(true)), ("file", .string(path)),
             ("listeners", .number(JSONNumber(configuration.listeners.count))),

@@ -46,7 +46,12 @@ import Testing
 
     @Test func `the example file means something`() throws {
         let path = Self.folder.appending(path: "sallyport.yaml").path
-        let configuration = try Configuration.load(path: path, environment: [:], check: { _ in nil })
+        let configuration = try Configuration.load(
+            path: path,
+            environment: [:],
+            check: { _ in nil },
+            surroundings: .unseen
+        )
         #expect(configuration.routes.map(\.name) == ["api", "health"])
     }
 }

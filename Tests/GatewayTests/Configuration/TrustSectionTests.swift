@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: [
         ("trust: { status_list: http://mirror.example/ }", "https"), ("trust: { interval: 1m }", "interval"),
         ("trust: { directory: /nonexistent }", "the trust bundle does not read"),
-        ("trust: { ca: /nonexistent.pem }", "cannot read it"), ("trust: { roots: x }", "unknown key"),
+        ("trust: { ca: /nonexistent.pem }", "a file that can be read"), ("trust: { roots: x }", "unknown key"),
         ("trust: { play_deadline: 1h }", "play_deadline"),
     ])
     func `what cannot be meant is a problem`(text: String, words: String) {

@@ -11,19 +11,26 @@ final class ReadingContext {
     let directory: String
     let environment: [String: String]
     let checkCertificate: CertificateCheck
+    let surroundings: Surroundings
     /// The upstreams as written, right or wrong: a mistake inside one does not make its routes wrong too.
     var upstreamNames: [String] = []
     /// Where this gateway itself listens, once the listeners were read.
     var listening: [ConfiguredAddress] = []
     private(set) var problems: [ConfigurationProblem] = []
 
-    init(file: String, environment: [String: String], checkCertificate: @escaping CertificateCheck) {
+    init(
+        file: String,
+        environment: [String: String],
+        checkCertificate: @escaping CertificateCheck,
+        surroundings: Surroundings
+    ) {
         self.file = file
         let absolute = Files.absolute(file)
         let slash = absolute.lastIndex(of: "/") ?? absolute.startIndex
         self.directory = slash == absolute.startIndex ? "/" : String(absolute[..<slash])
         self.environment = environment
         self.checkCertificate = checkCertificate
+        self.surroundings = surroundings
     }
 
     /// Notes a problem; reading goes on.

@@ -28,11 +28,7 @@ extension ValueKind where Value == ConfiguredAddress {
             let expectation = "unix: and a path, or an IP address and a port"
             guard let text = reader.text(expectation) else { return nil }
             if text.hasPrefix("unix:") {
-                let path = String(text.dropFirst(5))
-                // sockaddr_un holds 107 bytes and a zero.
-                let absolute = reader.context.absolute(path)
-                return path.isEmpty || absolute.utf8.count > 107
-                    ? reader.refuse("a socket path of at most 107 bytes") : .unix(path: absolute)
+                return AddressText.socketPath(text, reader).map { .unix(path: $0) }
             }
             return AddressText.listening(text) ?? reader.refuse(expectation)
         },
@@ -48,10 +44,9 @@ extension ValueKind where Value == EndpointSettings {
             let expectation = "http://host:port, https://host:port or unix:path"
             guard let text = reader.text(expectation) else { return nil }
             if text.hasPrefix("unix:") {
-                let path = reader.context.absolute(String(text.dropFirst(5)))
-                return path.utf8.count > 107
-                    ? reader.refuse("a socket path of at most 107 bytes")
-                    : EndpointSettings(address: .unix(path: path), usesTLS: false, text: text)
+                return AddressText.socketPath(text, reader).map { path in
+                    EndpointSettings(address: .unix(path: path), usesTLS: false, text: text)
+                }
             }
             guard let (address, usesTLS) = AddressText.endpoint(text, secure: "https", clear: "http", ports: (443, 80))
             else {
@@ -70,6 +65,15 @@ enum AddressText {
         case .unix(let path): "unix:\(path)"
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         }
+    }
+
+    /// The absolute path of a socket, behind `unix:`.
+    static func socketPath(_ text: String, _ reader: ValueReader) -> String? {
+        let path = String(text.dropFirst("unix:".count))
+        let absolute = reader.context.absolute(path)
+        // sockaddr_un holds 107 bytes and a zero.
+        let isPath = !path.isEmpty && !path.utf8.contains(0) && absolute.utf8.count <= 107
+        return isPath ? absolute : reader.refuse("unix: and a socket's path of at most 107 bytes")
     }
 
     /// An IP address (or `localhost`) and a port.

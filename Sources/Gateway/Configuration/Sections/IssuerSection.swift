@@ -104,7 +104,7 @@ enum IssuerKeySection {
 
     static let authorities = Setting(
         "ca",
-        ValueKind.readablePath,
+        ValueKind.authorities,
         .optional,
         "PEM file of the authorities to trust for jwks_url. Left out: the system's."
     )

@@ -56,6 +56,7 @@ enum ListenerSection {
         }
         let proxyProtocol = section.value(proxyProtocol)
         guard let address = section.value(address), let serves, let limits else { return nil }
+        section.look(at: address.value, of: "address")
         check(limits, serves, section)
         let traffic: ListenerTraffic =
             if let tls {

@@ -110,7 +110,7 @@ extension ValueKind where Value == WorkerCount {
 enum AdminSection {
     static let address = Setting(
         "address",
-        ValueKind.adminAddress,
+        ValueKind.adminAddress.located,
         .optional,
         "A Unix socket (the user's name is who did it), or a TCP address with TLS, where admin tokens say who it is (32 connections, 8 of one network, 3 s for handshake and head); then the socket is there too. Left out: `admin.sock` in the state directory.",
         reload: .restart
@@ -121,14 +121,15 @@ enum AdminSection {
 
     /// As written; the standard address depends on the state directory.
     struct File: Sendable {
-        var address: ConfiguredAddress?
+        var address: Located<ConfiguredAddress>?
         var tls: TLSSettings?
     }
 
     static let kind = ValueKind<File>.section(schema) { section in
         let address = section.value(address)
         let tls = section.value(tls)
-        switch address {
+        section.look(at: address?.value, of: "address")
+        switch address?.value {
         case .tcp where !section.has("tls"): section.report("a TCP address needs tls", at: "address")
         case .unix where section.has("tls"), nil where section.has("tls"):
             section.report("tls has no effect on a Unix socket", at: "tls")
@@ -151,7 +152,9 @@ enum MetricsSection {
     static let schema = SectionSchema("metrics", [address.row])
 
     static let kind = ValueKind<MetricsSettings>.section(schema) { section in
-        section.value(address).map(MetricsSettings.init(address:))
+        let address = section.value(address)
+        section.look(at: address, of: "address")
+        return address.map(MetricsSettings.init(address:))
     }
 }
 
@@ -176,6 +179,11 @@ enum LogSection {
     static let kind = ValueKind<LogSettings>.section(schema) { section in
         let access = section.value(access)
         guard let level = section.value(level), let access else { return nil }
+        if section.context.surroundings != .unseen, case .file(let path) = access,
+            let problem = Places.logProblem(path)
+        {
+            section.report("the access log cannot be written there: \(problem)", at: "access", found: path)
+        }
         return LogSettings(access: access, level: level)
     }
 }

@@ -20,7 +20,7 @@ enum StateSection {
     )
     static let authorities = Setting(
         "redis_ca",
-        ValueKind.path.located,
+        ValueKind.authorities,
         .optional,
         "PEM file of the authorities to trust for rediss. Left out: the system's.",
         reload: .restart
@@ -64,9 +64,17 @@ enum StateSection {
         guard let windows = section.value(onLoss), let redis, let directory, let serveStale, let deadline else {
             return nil
         }
+        let path = section.context.absolute(directory)
+        // The longest of the sockets in it; sockaddr_un holds 107 bytes and a zero.
+        if path.utf8.count + "/redis/redis.sock".utf8.count > 107 {
+            section.report("the path is too long for the sockets in it: at most 90 bytes", at: "directory", found: path)
+        }
+        if section.context.surroundings == .starting, let problem = Places.folderProblem(path) {
+            section.report(problem, at: "directory", found: path)
+        }
         return StateSettings(
             redis: redis,
-            directory: section.context.absolute(directory),
+            directory: path,
             serveStale: serveStale,
             deadline: deadline,
             windowsOnLoss: windows
@@ -87,7 +95,7 @@ enum StateSection {
         }
         server.user = user
         server.password = password
-        server.authorities = authorities?.value
+        server.authorities = authorities
         if authorities != nil, !server.usesTLS { section.report("redis_ca needs a rediss:// address", at: "redis_ca") }
         if user != nil, password == nil { section.report("redis_user needs redis_password", at: "redis_user") }
         return .server(server)
@@ -125,7 +133,8 @@ extension ValueKind where Value == RedisSettings {
                 return reader.refuseSilently("user and password go into redis_user and redis_password, not the address")
             }
             if text.hasPrefix("unix:") {
-                return .server(server(.unix(path: reader.context.absolute(String(text.dropFirst(5)))), false, 0))
+                guard let path = AddressText.socketPath(text, reader) else { return nil }
+                return .server(server(.unix(path: path), false, 0))
             }
             guard let mark = text.firstRange(of: "://") else {
                 return reader.refuse(expectation, hint: NearMatch.closest(to: text, among: ["embedded"]))

@@ -38,7 +38,7 @@ enum TrustSection {
     )
     static let authorities = Setting(
         "ca",
-        ValueKind.path,
+        ValueKind.authorities,
         .optional,
         "PEM file of the authorities to trust for these addresses. Left out: the system's."
     )
@@ -59,9 +59,6 @@ enum TrustSection {
         let authorities = section.value(authorities)
         if let directory, case .failure(let fault) = TrustDirectory(path: directory).reading {
             section.report("the trust bundle does not read: \(fault)", at: "directory")
-        }
-        if let authorities, case .failure(let fault) = Files.read(authorities) {
-            section.report("cannot read it: \(fault.message)", at: "ca")
         }
         let account = account(section)
         guard let environments = environments(section), let interval, let playIntegrity, let playDeadline else {

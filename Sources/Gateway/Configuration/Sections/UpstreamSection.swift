@@ -70,7 +70,7 @@ enum UpstreamSection {
 enum UpstreamTLSSection {
     static let authorities = Setting(
         "ca",
-        ValueKind.readablePath,
+        ValueKind.authorities,
         .optional,
         "PEM file of the authorities to trust. Left out: the system's."
     )
@@ -193,19 +193,6 @@ enum EjectionSection {
         guard let duration = section.value(duration), let failures else { return nil }
         return EjectionSettings(failures: failures, duration: duration)
     }
-}
-
-extension ValueKind where Value == String {
-    /// A path of a regular file that must be there, and readable.
-    static let readablePath = ValueKind(
-        "path",
-        read: { reader in
-            guard let path = ValueKind.path.read(reader) else { return nil }
-            guard case .failure(let fault) = Files.read(path) else { return path }
-            return reader.refuse("a file that can be read (\(fault.message))")
-        },
-        write: { $0 }
-    )
 }
 
 extension ConfiguredAddress {
