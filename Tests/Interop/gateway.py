@@ -66,7 +66,8 @@ class Gateway:
             "admin": {"address": "unix:" + str(self.directory / "state/admin.sock")},
             "metrics": {"address": "127.0.0.1:%d" % self.metrics_port},
             "log": {"access": str(self.access_log)},
-            "state": {"redis": "embedded", "directory": str(self.directory / "state")},
+            # A disk that several test processes sync to at once may take longer than the standard.
+            "state": {"redis": "embedded", "directory": str(self.directory / "state"), "deadline": "1s"},
             "upstreams": upstreams,
             "routes": routes,
         }

@@ -61,7 +61,7 @@ def test_windows_without_redis_are_as_the_setting_says(make, backend, policy, st
     """B15: never 500, and it is counted."""
     limit = [{"name": "one", "per": ["route"], "limit": 100, "window": "60s"}]
     gateway = make([route("all", "/", access="open", limits=limit)], {"api": {"endpoints": [url(backend)]}}, workers=1, start=False)
-    gateway.configuration["state"] = {**gateway.configuration["state"], "on_loss": {"windows": policy}}
+    gateway.configuration["state"] = {**gateway.configuration["state"], "on_loss": {"windows": policy}, "deadline": "250ms"}
     gateway.write()
     gateway.start()
     assert gateway.get("/x").status == 200
