@@ -235,7 +235,7 @@ def test_one_address_has_so_many_requests_under_way(make, backend):
 def test_who_floods_again_and_again_gets_no_new_connections(make, backend):
     one = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1,
                connections={"floods": "3 + 1/s"}, http2={"pings": "10 + 1/s"})
-    flooded = 0
+    flooded, began = 0, time.monotonic()
     for _ in range(8):
         options = argparse.Namespace(source="127.0.0.51", port=one.port, end=time.monotonic() + 5)
         try:
@@ -245,7 +245,8 @@ def test_who_floods_again_and_again_gets_no_new_connections(make, backend):
             client.close()
         except OSError:
             pass
-    assert 3 <= flooded <= 5
+    # The budget gives one back in each second that the machine took.
+    assert 3 <= flooded <= 5 + int(time.monotonic() - began)
     assert not opens(one.port, "127.0.0.51", tls=True)
     assert opens(one.port, "127.0.0.52", tls=True), "others are not touched"
     assert count(one, "floods_per_client") >= 3 and is_named(one, "floods_per_client")

@@ -337,7 +337,7 @@ def test_time_limits(alone, path, status, error):
             with pytest.raises(EOFError):
                 client.answer()
             assert 1.5 < time.monotonic() - began < 3
-    end = time.monotonic() + 2
+    end = time.monotonic() + 10
     while server.requests[0].reset_code is None and time.monotonic() < end:
         time.sleep(0.01)
     assert server.requests[0].reset_code == CODES.CANCEL

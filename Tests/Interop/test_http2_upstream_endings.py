@@ -12,6 +12,7 @@ import pytest
 import h2server
 import upstreams as peers
 from conftest import route
+from nodes import eventually
 
 CODES = h2.errors.ErrorCodes
 
@@ -67,16 +68,21 @@ def test_goaway_lets_what_is_under_way_end(alone):
         if stream.path == "/slow":
             stream.head(200)
             stream.connection.do(lambda c: c.close_connection(last_stream_id=stream.number))
-            time.sleep(0.5)
+            told.set()
+            answered.wait(10)
             # The package thinks that nothing may be sent after GOAWAY; servers think otherwise.
             return stream.connection.send_raw(b"\x00\x00\x04\x00\x01" + stream.number.to_bytes(4, "big") + b"done")
         stream.answer(b"connection %d" % stream.connection.number)
 
+    told, answered = threading.Event(), threading.Event()
     gateway, server = alone(script)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         slow = pool.submit(gateway.get, "/slow")
+        assert told.wait(10)
         time.sleep(0.25)
-        assert gateway.get("/quick").body == b"connection 2"
+        quick = gateway.get("/quick").body
+        answered.set()
+        assert quick == b"connection 2"
         assert slow.result().body == b"done"
 
 
@@ -139,7 +145,8 @@ def test_a_connection_closed_in_idleness_is_not_a_failure(alone):
     gateway, server = alone(lambda stream: stream.answer(b"connection %d" % stream.connection.number))
     assert gateway.get("/").body == b"connection 1"
     server.connections[0].close()
-    time.sleep(0.1)
+    # What the gateway has not heard of yet would be a failure that it may not repeat.
+    eventually(lambda: sum(v for n, v in gateway.metrics().items() if n.startswith("sallyport_upstream_connections{")) == 0)
     assert gateway.get("/", method="POST", body=b"x").body == b"connection 2"
 
 
