@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import ssl
 
 import pytest
 
@@ -62,6 +63,12 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="session")
 def authority(files):
     return certificates.Authority(files)
+
+
+@pytest.fixture(scope="session")
+def trust(authority):
+    """What a client needs to believe the gateway's certificate."""
+    return ssl.create_default_context(cafile=str(authority.path))
 
 
 @pytest.fixture(scope="session")

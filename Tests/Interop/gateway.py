@@ -204,6 +204,10 @@ class Gateway:
         assert status == 200, text
         return {m[1]: float(m[2]) for m in re.finditer(r"^([a-zA-Z_:][^\s{]*(?:\{.*?\})?) (\S+)", text, re.M)}
 
+    def defended(self, defence):
+        """How often it has used that defence."""
+        return self.metrics().get('sallyport_defences_total{defence="%s"}' % defence, 0)
+
     # -- the command line
     def run(self, *arguments, timeout=30, **options):
         arguments = [str(a) for a in arguments]

@@ -5,7 +5,6 @@ import asyncio
 import hashlib
 import json
 import re
-import ssl
 import subprocess
 import threading
 import time
@@ -21,11 +20,6 @@ from upstreams import backend, start_backend
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SIZES = [0, 1, 1023, 16 * KIB, 16 * KIB + 1, 65537, 3 * MIB + 7]
-
-
-@pytest.fixture(scope="module")
-def trust(authority):
-    return ssl.create_default_context(cafile=str(authority.path))
 
 
 def curl(*arguments):

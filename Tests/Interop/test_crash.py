@@ -4,7 +4,6 @@
 import concurrent.futures
 import http.client
 import os
-import random
 import re
 import signal
 import socket

@@ -18,10 +18,6 @@ from frames import PING, frame
 from wire import Wire
 
 
-def count(gateway, defence):
-    return gateway.metrics().get('sallyport_defences_total{defence="%s"}' % defence, 0)
-
-
 def is_named(gateway, defence):
     return "defence=%s " % defence in gateway.output()
 
@@ -50,13 +46,13 @@ def test_new_connections_of_one_address_are_bounded(limited):
     assert all(opens(limited.clear_port, "127.0.0.77") for _ in range(40)), "trusted proxies are not counted"
     time.sleep(1.2)
     assert opens(limited.clear_port, "127.0.0.21"), "the budget refills"
-    assert count(limited, "connection_rate") >= 14 and is_named(limited, "connection_rate")
+    assert limited.defended("connection_rate") >= 14 and is_named(limited, "connection_rate")
 
 
 def test_full_handshakes_of_one_address_are_bounded_and_resumed_ones_are_free(limited):
     served = [opens(limited.port, "127.0.0.31", tls=True) for _ in range(12)]
     assert all(served[:5]) and not all(served[5:])
-    assert count(limited, "handshake_rate") >= 1 and is_named(limited, "handshake_rate")
+    assert limited.defended("handshake_rate") >= 1 and is_named(limited, "handshake_rate")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     session, resumed = None, 0
@@ -96,7 +92,7 @@ def test_a_body_that_trickles_is_cut_though_it_never_stops(impatient):
         except OSError:
             pass
         assert 2.5 < time.monotonic() - began < 6
-    assert count(impatient, "slow_body") >= 1 and is_named(impatient, "slow_body")
+    assert impatient.defended("slow_body") >= 1 and is_named(impatient, "slow_body")
 
 
 def test_a_body_at_the_least_rate_is_served_to_its_end(impatient):
@@ -129,33 +125,33 @@ def trickle_read(gateway, rate, seconds, target="/bytes?n=100000000", fields=())
 
 
 def test_a_reader_that_trickles_is_cut_though_it_never_stops(impatient):
-    before = count(impatient, "slow_reader")
+    before = impatient.defended("slow_reader")
     # The gateway's own view ends at the kernel's buffer, so that what the client takes is seen in steps.
     trickle_read(impatient, 20, 12)
     deadline = time.monotonic() + 5
-    while count(impatient, "slow_reader") == before and time.monotonic() < deadline:
+    while impatient.defended("slow_reader") == before and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert count(impatient, "slow_reader") == before + 1 and is_named(impatient, "slow_reader")
+    assert impatient.defended("slow_reader") == before + 1 and is_named(impatient, "slow_reader")
 
 
 def test_a_reader_of_the_last_answer_is_cut_too(impatient):
-    before = count(impatient, "slow_reader")
+    before = impatient.defended("slow_reader")
     trickle_read(impatient, 20, 12, fields=[b"Connection: close\r\n"])
     deadline = time.monotonic() + 5
-    while count(impatient, "slow_reader") == before and time.monotonic() < deadline:
+    while impatient.defended("slow_reader") == before and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert count(impatient, "slow_reader") == before + 1
+    assert impatient.defended("slow_reader") == before + 1
 
 
 def test_silence_in_every_phase_has_its_name(impatient):
-    begun = {d: count(impatient, d) for d in ("slow_handshake", "silent_connection", "slow_head")}
+    begun = {d: impatient.defended(d) for d in ("slow_handshake", "silent_connection", "slow_head")}
     clients = [Wire(impatient.port), Wire(impatient.clear_port), Wire(impatient.clear_port), Wire(impatient.port, tls=True)]
     clients[0].send(b"\x16\x03\x01\x02\x00\x01")
     clients[2].send("GET / HT")
     assert all(c.is_closed(5) for c in clients)
-    assert count(impatient, "slow_handshake") == begun["slow_handshake"] + 1
-    assert count(impatient, "silent_connection") == begun["silent_connection"] + 2
-    assert count(impatient, "slow_head") == begun["slow_head"] + 1
+    assert impatient.defended("slow_handshake") == begun["slow_handshake"] + 1
+    assert impatient.defended("silent_connection") == begun["silent_connection"] + 2
+    assert impatient.defended("slow_head") == begun["slow_head"] + 1
     for defence in begun:
         assert is_named(impatient, defence)
 
@@ -193,12 +189,12 @@ def test_memory_is_shed_before_the_budget_is_spent(make, nginx):
             time.sleep(0.05)
             most = max(most, binary.memory([worker], "Anonymous"))
     deadline = time.monotonic() + 10
-    while not count(gateway, "memory_connection") and time.monotonic() < deadline:
+    while not gateway.defended("memory_connection") and time.monotonic() < deadline:
         opens(gateway.clear_port, "127.0.0.1", path="/ok")
         time.sleep(0.1)
     time.sleep(1.2)
     for name in ("memory_idle", "memory_connection"):
-        assert count(gateway, name) > 0 and is_named(gateway, name), gateway.output()[-2000:]
+        assert gateway.defended(name) > 0 and is_named(gateway, name), gateway.output()[-2000:]
     assert gateway.metrics()["sallyport_memory_shedding"] == 1
     # Connections that were taken before the door closed may still fill their smaller buffers.
     assert most <= 44 << 10, "%d KiB" % most
@@ -229,7 +225,7 @@ def test_one_address_has_so_many_requests_under_way(make, backend):
         assert all(client.answer().status == 200 for client in waiting)
         with one.wire(source="127.0.0.41") as client:
             assert client.exchange(target="/x").status == 200, "and neither is it, once some have ended"
-    assert count(one, "requests_per_client") == 1 and is_named(one, "requests_per_client")
+    assert one.defended("requests_per_client") == 1 and is_named(one, "requests_per_client")
 
 
 def test_who_floods_again_and_again_gets_no_new_connections(make, backend):
@@ -249,7 +245,7 @@ def test_who_floods_again_and_again_gets_no_new_connections(make, backend):
     assert 3 <= flooded <= 5 + int(time.monotonic() - began)
     assert not opens(one.port, "127.0.0.51", tls=True)
     assert opens(one.port, "127.0.0.52", tls=True), "others are not touched"
-    assert count(one, "floods_per_client") >= 3 and is_named(one, "floods_per_client")
+    assert one.defended("floods_per_client") >= 3 and is_named(one, "floods_per_client")
     time.sleep(2)
     assert opens(one.port, "127.0.0.51", tls=True), "the budget refills"
 
@@ -263,7 +259,7 @@ def test_a_connection_that_keeps_a_worker_busy_is_named(make, backend):
         try:
             with one.wire(source="127.0.0.61") as client:
                 client.send("POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
-                while time.monotonic() < stop and not count(one, "busy_connection"):
+                while time.monotonic() < stop and not one.defended("busy_connection"):
                     client.send(pieces)
         except OSError:
             pass
@@ -273,4 +269,4 @@ def test_a_connection_that_keeps_a_worker_busy_is_named(make, backend):
         thread.start()
     for thread in threads:
         thread.join()
-    assert count(one, "busy_connection") >= 1 and is_named(one, "busy_connection")
+    assert one.defended("busy_connection") >= 1 and is_named(one, "busy_connection")

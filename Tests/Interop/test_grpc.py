@@ -10,7 +10,6 @@ import grpc
 import pytest
 
 import grpcserver
-import h2server
 from conftest import ACCESS, route, to_h2
 from grpcserver import Client
 from nodes import at_best

@@ -12,7 +12,7 @@ import pytest
 
 import upstreams
 from conftest import route
-from frames import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, RST_STREAM, Frames, frame, head
+from frames import DATA, END_HEADERS, END_STREAM, HEADERS, Frames, frame, head
 from wire import Wire
 
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"

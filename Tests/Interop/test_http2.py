@@ -6,7 +6,6 @@ import json
 import shutil
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import threading
@@ -36,11 +35,6 @@ def client(gateway):
 def own(make, backend):
     """own(**sections): a gateway for the case alone."""
     return lambda **sections: make([route("open", "/open/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1, **sections)
-
-
-@pytest.fixture(scope="module")
-def trust(authority):
-    return ssl.create_default_context(cafile=str(authority.path))
 
 
 def curl(*arguments, status=0):

@@ -86,10 +86,6 @@ def test_rules_for_addresses_see_the_named_client(stand):
     assert ask(stand, b"PROXY TCP4 192.0.3.7 203.0.113.1 1 2\r\n", path="/closed/headers")["x-forwarded-for"] == "192.0.3.7"
 
 
-def count(gateway, defence):
-    return gateway.metrics().get('sallyport_defences_total{defence="%s"}' % defence, 0)
-
-
 def is_refused(gateway, data, source=LISTED, tls=False, within=3.0):
     with Wire(gateway.port if tls else gateway.clear_port, source=source) as client:
         try:
@@ -116,18 +112,18 @@ def is_refused(gateway, data, source=LISTED, tls=False, within=3.0):
     ("proxy_too_slow", binary(0x21, 0x11, V4)[:20]),
 ])
 def test_a_connection_without_a_good_header_is_closed_in_silence(stand, defence, data):
-    before = count(stand, defence)
+    before = stand.defended(defence)
     assert is_refused(stand, data)
-    assert count(stand, defence) == before + 1
+    assert stand.defended(defence) == before + 1
     assert "defence=" + defence in stand.output()
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["clear", "tls"])
 def test_the_header_counts_from_listed_addresses_only(stand, tls):
-    before = count(stand, "proxy_unlisted")
+    before = stand.defended("proxy_unlisted")
     assert is_refused(stand, b"PROXY TCP4 192.0.2.7 203.0.113.1 1 2\r\n" + GET, source="127.0.0.9", tls=tls)
     assert is_refused(stand, GET, source="127.0.0.9", tls=tls)
-    assert count(stand, "proxy_unlisted") == before + 2
+    assert stand.defended("proxy_unlisted") == before + 2
     assert ask(stand, b"PROXY TCP4 192.0.2.7 203.0.113.1 1 2\r\n", source="127.0.0.3")["x-forwarded-for"] == "192.0.2.7"
 
 

@@ -15,12 +15,12 @@ import proofs
 import report
 import stands
 from apps import App
-from expect import brief, difference, holds
 from calls import Requests
+from expect import brief, difference, holds
 from test_state import RedisOf
+from tokens import claims
 
 STEPS = ("cli", "admin", "call", "later", "forget", "bundle", "google", "claims", "file", "wait", "nowhere", "upstream_answers")
-
 
 # `$name.part`: the same text written otherwise.
 WRITTEN = {"upper": str.upper, "first8": lambda text: text[:8], "url_safe": proofs.url_safe, "twice": lambda text: proofs.devices.b64(text.encode())}
@@ -181,7 +181,7 @@ class Play:
         self.keep(step, seen)
 
     def do_claims(self, step):
-        seen = stands.claims(self.fill(step["claims"]))
+        seen = claims(self.fill(step["claims"]))
         seen["life"] = seen["exp"] - seen["iat"]
         self.judge("claims", step["json"], seen, [difference(self.fill(step["json"]), seen)])
 
