@@ -1,6 +1,7 @@
 // Copyright (c) the Sallyport authors.
 // Licensed under the Apache License, Version 2.0.
 
+import Credentials
 import Crypto
 import Glibc
 import Store
@@ -64,35 +65,9 @@ final class WorkerRole {
         let source = KeySource(setting.paths, configuration.secrets)
         let keys = try source.load()
         let peppers = try keys.ring()
-        do {
-            let sink = try LogSink(configuration.log.access.destination)
-            accessLog = AccessLog(sink: sink, dropped: setting.slot.counter(GatewayMetrics.logDropped))
-        } catch {
-            throw ProcessFault(error.description)
-        }
+        accessLog = try Self.accessLog(setting)
         let node = try KeyFiles.node(setting.paths)
-        let state = WorkerState(
-            name: "\(node)-worker-\(setting.index)",
-            endpoint: try RedisEndpoint.configured(configuration.state, setting.paths),
-            settings: configuration.state,
-            tokens: configuration.tokens,
-            identity: RegistryFile(setting.paths).identity(),
-            peppers: peppers,
-            loop: loop
-        ) { connection, clock in
-            KeyFollower(
-                source: source,
-                material: keys,
-                peppers: peppers,
-                connection: connection,
-                issuers: configuration.issuers,
-                clock: clock,
-                loop: loop,
-                // Names that nobody resolves just now hold up no keys.
-                pool: BlockingPool(threads: 1),
-                log: setting.log
-            )
-        }
+        let state = try Self.state(setting, node: node, source: source, material: keys, peppers: peppers, loop: loop)
         let now = Timestamp.now().milliseconds
         guard let seal = keys.seals.first?.key, let tickets = TicketKeyring.keys(seal, atMilliseconds: now) else {
             throw ProcessFault("there is no sealing key")
@@ -141,6 +116,48 @@ final class WorkerRole {
         )
         state.keys.wantKeys = { link.send(.wantKeys(issuer: $0, held: $1)) }
         state.keys.sealChanged = { [unowned self] in tookSeal($0) }
+    }
+
+    private static func accessLog(_ setting: Setting) throws(ProcessFault) -> AccessLog {
+        do {
+            let sink = try LogSink(setting.configuration.log.access.destination)
+            return AccessLog(sink: sink, dropped: setting.slot.counter(GatewayMetrics.logDropped))
+        } catch {
+            throw ProcessFault(error.description)
+        }
+    }
+
+    private static func state(
+        _ setting: Setting,
+        node: String,
+        source: KeySource,
+        material: KeyMaterial,
+        peppers: PepperRing,
+        loop: EventLoop
+    ) throws(ProcessFault) -> WorkerState {
+        let configuration = setting.configuration
+        return WorkerState(
+            name: "\(node)-worker-\(setting.index)",
+            endpoint: try RedisEndpoint.configured(configuration.state, setting.paths),
+            settings: configuration.state,
+            tokens: configuration.tokens,
+            identity: RegistryFile(setting.paths).identity(),
+            peppers: peppers,
+            loop: loop
+        ) { connection, clock in
+            KeyFollower(
+                source: source,
+                material: material,
+                peppers: peppers,
+                connection: connection,
+                issuers: configuration.issuers,
+                clock: clock,
+                loop: loop,
+                // Names that nobody resolves just now hold up no keys.
+                pool: BlockingPool(threads: 1),
+                log: setting.log
+            )
+        }
     }
 
     /// Begins to serve.
