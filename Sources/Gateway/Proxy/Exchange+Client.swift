@@ -74,11 +74,7 @@ extension Exchange {
         facts.outcome = .refused
         facts.reason = refusal.reason ?? refusal.code.rawValue
         worker.metrics.countRefusal(refusal.code)
-        if request.isGRPC, response.endsWithGRPCTrailers {
-            client?.sendEnd(self, trailers: GRPCEnding.trailers(for: refusal))
-        } else {
-            client?.abort()
-        }
+        breakOff(with: GRPCEnding.trailers(for: refusal))
         detachUpstream(keep: false)
         finish()
     }

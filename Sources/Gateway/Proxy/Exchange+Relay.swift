@@ -53,11 +53,7 @@ extension Exchange {
             upstream = nil
             client.endRelay()
         case .answering:
-            if request.isGRPC, response.endsWithGRPCTrailers {
-                client.sendEnd(self, trailers: GRPCEnding.trailers(for: ending))
-            } else {
-                client.abort()
-            }
+            breakOff(with: GRPCEnding.trailers(for: ending))
             detachUpstream(keep: false)
         case .sending:
             // A call that talks before it is answered: the refusal is the whole answer.
@@ -69,5 +65,14 @@ extension Exchange {
         facts.reason = ending.rawValue
         worker.metrics.count(ending)
         finish()
+    }
+
+    /// Ends an answer that has begun: a gRPC caller is told why by trailers, another sees only that it is not whole.
+    func breakOff(with trailers: @autoclosure () -> FieldTable) {
+        if request.isGRPC, response.endsWithGRPCTrailers {
+            client?.sendEnd(self, trailers: trailers())
+        } else {
+            client?.abort()
+        }
     }
 }

@@ -132,11 +132,7 @@ extension Exchange {
         case .answering:
             facts.upstreamFailure = failure
             facts.outcome = .failed
-            if request.isGRPC, response.endsWithGRPCTrailers {
-                client?.sendEnd(self, trailers: GRPCEnding.trailers(for: failure))
-            } else {
-                client?.abort()
-            }
+            breakOff(with: GRPCEnding.trailers(for: failure))
             finish()
         case .relaying:
             // Either side may end a relay; only a timeout is a fault.
