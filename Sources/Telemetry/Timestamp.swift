@@ -5,7 +5,7 @@ import Encodings
 import Glibc
 
 /// A moment of the wall clock in milliseconds since 1970, UTC; text is `2026-09-17T11:18:57.042Z`.
-package struct Timestamp: Sendable, Hashable, Comparable {
+package struct Timestamp: Sendable {
     package let milliseconds: Int64
 
     package init(milliseconds: Int64) {
@@ -19,12 +19,5 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         return Timestamp(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
     }
 
-    package static func < (left: Timestamp, right: Timestamp) -> Bool {
-        left.milliseconds < right.milliseconds
-    }
-
     package var text: String { InternetTime.text(milliseconds: milliseconds) }
-
-    /// The text in whole seconds, `2026-09-17T11:18:57Z`; what is begun counts as not there.
-    package var secondsText: String { String(text.prefix(19)) + "Z" }
 }

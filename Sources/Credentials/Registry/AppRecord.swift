@@ -26,6 +26,7 @@ package struct AppRecord: Codable, Sendable, Equatable {
     package var check: CheckMode
     package var allowsDevelopmentBuilds: Bool
     package var allowsDebugTokens: Bool
+    /// What a degraded Android device is worth; named as the status answer must name it.
     package var androidDegraded: DegradedPolicy
     package var isProduction: Bool
     /// When development mode ends; nil or past: off.

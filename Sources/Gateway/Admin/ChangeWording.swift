@@ -4,7 +4,6 @@
 import Credentials
 import Encodings
 import Store
-import Telemetry
 
 extension AdminRoutes {
     /// What is promised of a thing that is revoked.
@@ -57,7 +56,7 @@ extension Confirmation {
         case .pending(let effectiveBy, let waitingFor):
             [
                 ("confirmed", .bool(false)),
-                ("effective_by", .string(Timestamp(milliseconds: effectiveBy).secondsText)),
+                ("effective_by", .string(InternetTime.text(seconds: effectiveBy / 1_000))),
                 ("waiting_for", .texts(waitingFor)),
             ]
         }

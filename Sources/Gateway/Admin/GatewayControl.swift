@@ -2,7 +2,6 @@
 // Licensed under the Apache License, Version 2.0.
 
 package import Encodings
-import Telemetry
 package import Transport
 
 /// What the admin API asks of the running gateway; in the control process this goes to the supervisor.
@@ -78,7 +77,7 @@ package struct ConfigurationStatus: Sendable, Equatable {
 
 extension AdminRoutes {
     /// A moment as answers show it.
-    func text(_ milliseconds: Int64) -> String { Timestamp(milliseconds: milliseconds).secondsText }
+    func text(_ milliseconds: Int64) -> String { InternetTime.text(seconds: milliseconds / 1_000) }
 
     static let gatewayRoutes: [Route] = [
         Route("GET", "status") { routes, _ async throws(AdminProblem) in await routes.status() },

@@ -2,6 +2,7 @@
 // Licensed under the Apache License, Version 2.0.
 
 import Buffers
+import Encodings
 package import Telemetry
 import Transport
 
@@ -118,7 +119,7 @@ struct TimestampCache {
         let now = microseconds / 1_000_000
         if now != second {
             second = now
-            prefix = Array(Timestamp(milliseconds: now * 1000).secondsText.utf8.dropLast())
+            prefix = Array(InternetTime.text(seconds: now).utf8.dropLast())
         }
         buffer.append(prefix.span)
         JSONLine.fraction(Int(microseconds - now * 1_000_000), to: &buffer)

@@ -148,7 +148,7 @@ final class RegistryWatch {
         let lost = (seen?.sequence ?? 0) - sequence
         changesLost.increment(by: UInt64(max(0, lost)))
         setback =
-            "Redis went back by \(lost) change\(lost == 1 ? "" : "s") at \(Timestamp(milliseconds: now()).secondsText): "
+            "Redis went back by \(lost) change\(lost == 1 ? "" : "s") at \(InternetTime.text(seconds: now() / 1_000)): "
             + "what was disabled, revoked or rotated just before may count again; compare with the history and repeat it"
         log.error(
             "the registry went back in time",

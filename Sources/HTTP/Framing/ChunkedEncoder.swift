@@ -8,7 +8,7 @@ import Encodings
 package enum ChunkedEncoder {
     /// Appends the line that announces a chunk of `size` bytes; `size` must not be 0.
     @inline(__always)
-    private static func appendSize(_ size: Int, to buffer: inout ByteBuffer) {
+    package static func appendSize(_ size: Int, to buffer: inout ByteBuffer) {
         precondition(size > 0, "a chunk of no bytes would end the body")
         var shift = (UInt64.bitWidth - 1 - UInt64(size).leadingZeroBitCount) / 4 * 4
         while shift >= 0 {

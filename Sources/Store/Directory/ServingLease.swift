@@ -11,7 +11,9 @@ package import Transport
 @Reactor
 package final class ServingLease {
     /// Boot-time clock, so that a suspended or stopped process finds it run out.
-    private var serveUntil = MonotonicInstant(nanoseconds: 0)
+    ///
+    /// Not private, since other modules could not inline `isValid` then.
+    package private(set) var serveUntil = MonotonicInstant(nanoseconds: 0)
     private let loop: EventLoop
 
     package init(loop: EventLoop) {

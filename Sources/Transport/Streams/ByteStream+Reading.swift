@@ -37,7 +37,9 @@ extension ByteStream {
     }
 
     /// To be called after `inbound` was consumed directly outside `streamReceived`.
-    private func inboundConsumed() {
+    ///
+    /// Not private, since other modules could not inline `consume` then.
+    package func inboundConsumed() {
         if !isReading, mayHaveInput, !isReadingPaused, inbound.count < limits.inboundHighWater {
             loop.atEndOfTurn(self)
         }

@@ -3,7 +3,6 @@
 
 import Credentials
 import Encodings
-import Limits
 import Transport
 
 /// The keys of `routes[].sign_in`.

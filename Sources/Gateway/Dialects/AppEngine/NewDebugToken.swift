@@ -3,7 +3,6 @@
 
 import Attestation
 import Credentials
-import Encodings
 import Store
 
 /// A new debug token (APP-075): its text is shown once.
