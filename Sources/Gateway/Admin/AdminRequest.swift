@@ -45,7 +45,7 @@ package struct AdminRequest: Sendable {
     func name(of what: String) throws(AdminProblem) -> String {
         let name = try text("name")
         guard NewNames.isName(name) else {
-            throw .badRequest("\(what)'s name has at most 100 bytes and no control characters")
+            throw .badRequest("\(what)'s name has \(NewNames.nameRule)")
         }
         return name
     }

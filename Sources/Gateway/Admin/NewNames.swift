@@ -60,11 +60,15 @@ enum NewNames {
             }
     }
 
-    /// Whether a text may name something for people: at most 100 bytes, none of which a terminal would obey.
+    /// Whether a text may name something for people: at most 100 bytes, and nothing in it that is not seen.
     static func isName(_ text: String) -> Bool {
-        (1...100).contains(text.utf8.count)
-            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        (1...100).contains(text.utf8.count) && !text.unicodeScalars.contains(where: \.isUnseen)
     }
+
+    /// What is said of one that may not.
+    static let nameRule =
+        "1 to 100 bytes, without control characters and without invisible ones, such as those that "
+        + "turn the direction of a text"
 
     /// As many bytes of the system's randomness.
     static func randomBytes(_ count: Int) -> [UInt8] {
@@ -83,5 +87,16 @@ enum NewNames {
             decoding: (0..<count).map { _ in letters[Int.random(in: letters.indices, using: &random)] },
             as: UTF8.self
         )
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is nothing that a person sees: it steers the terminal, ends a line, turns the direction of what follows,
+    /// or makes two names look the same.
+    package var isUnseen: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 }

@@ -88,7 +88,7 @@ struct TenantsReader {
     private mutating func name(_ node: YAMLNode, _ path: String) -> String? {
         guard let name = text(node, path) else { return nil }
         if !NewNames.isName(name) {
-            report(node.position, path, "expected 1 to 100 bytes without control characters")
+            report(node.position, path, "expected \(NewNames.nameRule)")
         }
         return name
     }

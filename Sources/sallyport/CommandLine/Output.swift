@@ -50,12 +50,12 @@ enum Output {
         return text
     }
 
-    /// A text with its control characters written out: a name that somebody else chose neither makes lines nor steers
-    /// the terminal.
+    /// A text with what is not seen written out: a name that somebody else chose makes no lines, steers no terminal and
+    /// turns no direction.
     static func visible(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        guard text.unicodeScalars.contains(where: \.isUnseen) else { return text }
         return text.unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control
+            scalar.isUnseen
                 ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
         }.joined()
     }

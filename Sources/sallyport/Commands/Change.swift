@@ -35,7 +35,7 @@ enum Change {
         var text = ""
         if answer["confirmed"]?.bool == false {
             if let moment = answer["effective_by"]?.string {
-                text += "  in effect everywhere by \(moment)\n"
+                text += "  in effect everywhere by \(Output.visible(moment))\n"
             }
             for worker in answer.texts("waiting_for") { text += "    waiting for \(worker)\n" }
         }

@@ -53,7 +53,7 @@ enum DebugTokenCommands {
             var text = answer["allowed"]?.bool == true ? "taken\n" : "refused: sallyport debug-tokens allow on\n"
             text += HelpText.columns(
                 answer.items("debug_tokens").map { token in
-                    let used = token["lastUsedAt"]?.string ?? "never"
+                    let used = Output.visible(token["lastUsedAt"]?.string ?? "never")
                     return (token.text("id"), "\(token.text("prefix"))…  \(token.text("name")), last used \(used)")
                 }
             )

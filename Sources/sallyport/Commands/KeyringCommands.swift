@@ -52,7 +52,7 @@ enum KeyringCommands {
                 ]
             }
             text += "\n" + Output.table(["NODE", "SEALING KEYS", "PEPPERS"], nodes, empty: "no nodes")
-            if let problem = answer["problem"]?.string { text += "\nnot ready: \(problem)\n" }
+            if let problem = answer["problem"]?.string { text += "\nnot ready: \(Output.visible(problem))\n" }
             return text
         }
     }

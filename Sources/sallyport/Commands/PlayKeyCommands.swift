@@ -79,7 +79,7 @@ enum PlayKeyCommands {
     }
 
     private static func lines(_ answer: JSONValue) -> String {
-        let message = answer["message"]?.string.map { "\($0)\n" } ?? ""
+        let message = answer["message"]?.string.map { "\(Output.visible($0))\n" } ?? ""
         let keys = answer["keys_set"]?.bool == true ? "set" : "not set"
         let account = answer["service_account_set"]?.bool == true ? "set" : "not set"
         return message + HelpText.columns([("Play keys", keys), ("service account", account)])

@@ -64,10 +64,20 @@ enum PolicyCommands {
 
     /// Asks before phones that still use the secret are locked out (APP-085).
     @Sendable private static func enforce(_ invocation: Invocation) throws(CommandFailure) {
-        if !invocation.has("--yes"), Terminal.isInteractive {
+        if !invocation.has("--yes") {
             let target = "/apps/\(try invocation.app().asPathSegment)/check?mode=enforce"
             let warnings = try RemoteGateway(for: invocation).call("GET", target).texts("warnings")
             for warning in warnings { Terminal.complain("warning: \(sentence(of: warning))\n") }
+            // A script cannot be asked: it says --yes, or nothing changes where phones would be locked out.
+            guard warnings.isEmpty || Terminal.isInteractive else {
+                throw CommandFailure(
+                    exit: .refused,
+                    code: "not_confirmed",
+                    message: "nothing was changed: nobody is there to be asked",
+                    details: warnings.map(sentence),
+                    nextSteps: ["if that is meant: the same command with --yes"]
+                )
+            }
             guard warnings.isEmpty || Terminal.confirms("enforce all the same?") else {
                 throw CommandFailure(exit: .refused, code: "not_confirmed", message: "nothing was changed")
             }

@@ -66,7 +66,7 @@ enum StatusCommands {
         } else {
             text += "; no status list (revoked Android certificates are not noticed): see trust.status_list"
         }
-        if let problem = trust["last_fetch_problem"]?.string { text += "; last fetch: \(problem)" }
+        if let problem = trust["last_fetch_problem"]?.string { text += "; last fetch: \(Output.visible(problem))" }
         return "trust\n\(text)\n"
     }
 

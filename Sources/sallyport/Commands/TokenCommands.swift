@@ -111,7 +111,11 @@ enum TokenCommands {
     private static func lines(_ value: JSONValue) -> String {
         guard let members = value.object?.members else { return "  cannot be read\n" }
         return HelpText.columns(
-            members.map { member in (member.name, member.value.string ?? String(Output.json(member.value).dropLast())) }
+            // Whoever made the token chose these.
+            members.map { member in
+                let value = member.value.string ?? String(Output.json(member.value).dropLast())
+                return (Output.visible(member.name), Output.visible(value))
+            }
         )
     }
 

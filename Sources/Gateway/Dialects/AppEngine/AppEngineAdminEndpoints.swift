@@ -81,7 +81,7 @@ struct AppEngineAdministration {
     func createDebugToken() async throws(AppEngineRefusal) -> [UInt8] {
         let (record, by) = try await open()
         guard let name = try body()["name"]?.string, !name.isEmpty else { throw .form("name is required.") }
-        guard NewNames.isName(name) else { throw .form("name has at most 100 bytes and no control characters.") }
+        guard NewNames.isName(name) else { throw .form("name has \(NewNames.nameRule).") }
         let made = NewDebugToken(name: name, peppers: worker.state.peppers, now: request.now)
         let (_, confirmation) = try await change(record, by) { record throws(RegistryError) in
             guard record.debugTokens.count < NewDebugToken.most else {
