@@ -22,6 +22,8 @@ final class SmallHTTPConnection: StreamOwner {
     private let by: String
     /// What it counts for; nil where that is not bounded.
     let network: ClientNetwork?
+    /// The later it was accepted the higher.
+    var number = 0
     private let deadline: LoopTimer
     private var parser = RequestParser()
     private var head = RequestHead()
@@ -40,6 +42,18 @@ final class SmallHTTPConnection: StreamOwner {
     func start() {
         deadline.arm(after: server.limits.headDeadline)
         stream.start(owner: self)
+    }
+
+    /// Whether no request is under way: not even its head is there, and the last answer is out.
+    var owesRequest: Bool {
+        guard case .head = state else { return false }
+        return stream.outbound.isEmpty
+    }
+
+    /// Ends for another's sake; it owes its request.
+    func giveWay() {
+        deadline.cancel()
+        cut()
     }
 
     func streamReceived(_ stream: ByteStream) {
@@ -143,7 +157,7 @@ final class SmallHTTPConnection: StreamOwner {
         stream.outboundAppended()
         guard keepsAlive, !stream.peerHasEnded else { return end() }
         state = .head
-        deadline.arm(after: server.limits.headDeadline)
+        deadline.arm(after: server.limits.idleDeadline)
         while advance() {}
     }
 
@@ -156,6 +170,10 @@ final class SmallHTTPConnection: StreamOwner {
     /// Whoever owes us something has no claim to an ordered end, which a handshake would even hold up.
     private func timePassed() {
         guard stream.outbound.isEmpty else { return end() }
+        cut()
+    }
+
+    private func cut() {
         state = .closing
         stream.close()
         server.connectionEnded(self)

@@ -46,13 +46,15 @@ extension SmallAnswer {
 package final class SmallHTTPServer: ConnectionTaker {
     /// What one server lets its peers do.
     package struct Limits: Sendable {
-        /// Connections at once; more are closed at once.
+        /// Connections at once: for one more the oldest that owes its request gives way, else it is closed at once.
         package var connections = 64
         /// Connections at once from one network; nil: as many as there may be at all, for a Unix socket.
         package var connectionsPerNetwork: Int?
         package var bodyBytes = 16 << 20
-        /// For the handshake and the head of a request, from the connect or from the last answer.
+        /// For the handshake and the head of the first request.
         package var headDeadline = Duration.seconds(15)
+        /// For the next request after an answer.
+        package var idleDeadline = Duration.seconds(15)
         /// For the body behind it.
         package var bodyDeadline = Duration.seconds(15)
 
@@ -64,6 +66,7 @@ package final class SmallHTTPServer: ConnectionTaker {
             limits.connections = connections
             limits.connectionsPerNetwork = perNetwork
             limits.headDeadline = .seconds(3)
+            limits.idleDeadline = .seconds(3)
             return limits
         }
     }
@@ -75,6 +78,7 @@ package final class SmallHTTPServer: ConnectionTaker {
     private let loop: EventLoop
     private var socket: ListeningSocket?
     private var connections: [ObjectIdentifier: SmallHTTPConnection] = [:]
+    private var accepted = 0
     /// How many there are from each network, where that is bounded.
     private var networks: [ClientNetwork: Int] = [:]
 
@@ -98,12 +102,14 @@ package final class SmallHTTPServer: ConnectionTaker {
     }
 
     package func connectionAccepted(_ connection: AcceptedConnection, on socket: ListeningSocket) {
-        guard connections.count < limits.connections else { return connection.close() }
         var network: ClientNetwork?
         if let most = limits.connectionsPerNetwork, let peer = connection.peer.ipAddress?.network {
-            guard networks[peer, default: 0] < most else { return connection.close() }
-            networks[peer, default: 0] += 1
+            guard networks[peer, default: 0] < most || hasOneGiveWay(of: peer) else { return connection.close() }
             network = peer
+        }
+        guard connections.count < limits.connections || hasOneGiveWay(of: nil) else { return connection.close() }
+        if let peer = network {
+            networks[peer, default: 0] += 1
         }
         let by = PeerUser.name(of: connection.descriptor)
         let stream =
@@ -111,7 +117,17 @@ package final class SmallHTTPServer: ConnectionTaker {
             ?? ByteStream(loop: loop, accepted: connection)
         let made = SmallHTTPConnection(server: self, stream: stream, by: by, network: network, loop: loop)
         connections[ObjectIdentifier(made)] = made
+        accepted += 1
+        made.number = accepted
         made.start()
+    }
+
+    /// Has the oldest connection that owes its handshake or head make room: one that is idle keeps nobody out.
+    private func hasOneGiveWay(of network: ClientNetwork?) -> Bool {
+        let idle = connections.values.filter { $0.owesRequest && (network == nil || $0.network == network) }
+        guard let oldest = idle.min(by: { $0.number < $1.number }) else { return false }
+        oldest.giveWay()
+        return true
     }
 
     func connectionEnded(_ connection: SmallHTTPConnection) {

@@ -42,12 +42,13 @@ final class ControlRole: GatewayControl {
     private lazy var metricsServer = SmallHTTPServer(
         loop: loop,
         // A probe that is kept out would take the node out of service.
-        limits: .network(connections: 64, perNetwork: 16)
+        limits: Self.metricsLimits
     ) { [unowned self] in await answerMetrics($0) }
     lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
     lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
     lazy var expiry = ExpiryWatch(loop: loop, log: log) { [unowned self] in ending }
     private let life: ControlLife
+    private let absence: RedisAbsence
     let registryWatch: RegistryWatch
     let trust: TrustUpkeep
     /// For the operator's file and what it names.
@@ -55,6 +56,13 @@ final class ControlRole: GatewayControl {
     private let routes: AdminRoutes
     let keyring: KeyringKeeper
     let issuers: IssuerKeyFetch
+
+    /// Scrapes come every 15 to 60 s, and idle connections give way to others.
+    private static var metricsLimits: SmallHTTPServer.Limits {
+        var limits = SmallHTTPServer.Limits.network(connections: 64, perNetwork: 16)
+        limits.idleDeadline = .seconds(75)
+        return limits
+    }
 
     static let certificateInterval = Duration.seconds(10)
     static let redisInterval = Duration.seconds(10)
@@ -90,6 +98,7 @@ final class ControlRole: GatewayControl {
         self.redis = redis
         var isEmbedded = false
         if case .embedded = configuration.state.redis { isEmbedded = true }
+        self.absence = RedisAbsence(of: configuration.state.redis, loop: loop, log: log)
         self.life = ControlLife(slot: slots.own, redis: isEmbedded ? redis : nil, link: link, loop: loop)
         let registry = RegistryStore(connection: redis, loop: loop, syncsChanges: isEmbedded)
         self.registry = registry
@@ -138,11 +147,12 @@ final class ControlRole: GatewayControl {
     func start(admin: CInt, network: CInt?, metrics: CInt?) throws(ProcessFault) {
         redis.onReadinessChange = { [unowned self] isReady in
             if isReady {
+                absence.ended()
                 hasReachedRedis = true
                 registry.relax()
             }
         }
-        redis.onFailure = { [log] in log.warning("Redis cannot be used", ["reason": $0]) }
+        absence.follow(redis)
         // Before anything that may take long: while it starts it is watched, and Redis by its word.
         life.start()
         do {

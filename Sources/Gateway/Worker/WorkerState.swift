@@ -36,6 +36,8 @@ package final class WorkerState {
     package let peppers: PepperRing
     /// Our own signing keys and those of outside issuers.
     package let keys: KeyFollower
+    private let redis: RedisSettings
+    private let loop: EventLoop
     private let connection: RedisConnection
     private let stream: RedisConnection
     private let lease: ServingLease
@@ -52,6 +54,8 @@ package final class WorkerState {
         loop: EventLoop,
         keys: @Reactor (RedisConnection, StoreClock) -> KeyFollower
     ) {
+        redis = settings.redis
+        self.loop = loop
         connection = RedisConnection(
             loop: loop,
             endpoint: endpoint,
@@ -100,10 +104,14 @@ package final class WorkerState {
 
     /// Connects and begins to follow changes; open routes are served meanwhile.
     package func start(answerTimes: Histogram, log: Log, readinessChanged: @escaping @Reactor (Bool) -> Void) {
-        connection.onFailure = { log.warning("Redis cannot be used", ["reason": $0]) }
+        let absence = RedisAbsence(of: redis, loop: loop, log: log)
+        absence.follow(connection)
         feed.onProblem = { log.error("the registry cannot be followed", ["reason": $0.description]) }
         connection.answerTimes = answerTimes
-        connection.onReadinessChange = readinessChanged
+        connection.onReadinessChange = { isReady in
+            if isReady { absence.ended() }
+            readinessChanged(isReady)
+        }
         connection.start()
         stream.start()
         feed.start()
