@@ -54,13 +54,33 @@ extension HTTP2Downstream {
         timer.cancel()
         stream.close()
         abandonExchanges(failure)
-        worker.connectionClosed(self)
     }
 
-    private func abandonExchanges(_ failure: ClientFailure) {
+    /// Ends what is under way, for a tenth of a millisecond a turn: each request may have a connection to close, and
+    /// buffers to free.
+    ///
+    /// The connection counts until the last of them has ended.
+    private func abandonExchanges(_ failure: ClientFailure, within limit: Duration = .microseconds(100)) {
+        let end = MonotonicInstant.readClock().advanced(by: limit)
         while let side = sides.last {
             side.end(failure)
             remove(side)
+            if MonotonicInstant.readClock() > end { break }
         }
+        if sides.isEmpty {
+            if state == .closed { worker.connectionClosed(self) }
+        } else if !isAbandoning {
+            isAbandoning = true
+            LoopTurn.later(on: worker.loop, lane: facts.lane) { [self] in
+                isAbandoning = false
+                abandonExchanges(failure)
+            }
+        }
+    }
+
+    /// The time to drain is over.
+    func cut() {
+        close(.drainEnded)
+        abandonExchanges(.drainEnded, within: .seconds(1))
     }
 }

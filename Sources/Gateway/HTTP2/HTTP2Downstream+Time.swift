@@ -107,8 +107,6 @@ extension HTTP2Downstream {
         outputAppended()
     }
 
-    func cut() { close(.drainEnded) }
-
     /// The client has heard of the end, or a second has passed.
     func decideLast() {
         draining = .decided

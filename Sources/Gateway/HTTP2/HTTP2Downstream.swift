@@ -45,6 +45,8 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
     var inputEnded = false
     private var requests = 0
     private var isEnlisted = false
+    /// Whether exchanges wait to be ended.
+    var isAbandoning = false
 
     let timer: LoopTimer
     /// Whether the timer fires within a second.
@@ -59,6 +61,8 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
     static let gatherSize = 64 << 10
     /// So much of what the client asks for is looked at before others get their turn: 16 requests.
     private static let workPerTurn = 1024
+    /// While turns are long: four.
+    private static let workWhenCrowded = 256
     /// Nobody else waits longer than this many gatherings.
     private static let gatheringsPerTurn = 4
 
@@ -88,9 +92,10 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
         guard state == .open else { return stream.consume(stream.inbound.count) }
         heardAt = worker.loop.now
         pingedAt = nil
+        let work = worker.loop.isCrowded ? Self.workWhenCrowded : Self.workPerTurn
         do throws(HTTP2Failure) {
             let taken = try stream.inbound.withBytes { bytes throws(HTTP2Failure) in
-                try session.receive(bytes, now: heardAt.nanoseconds, work: Self.workPerTurn)
+                try session.receive(bytes, now: heardAt.nanoseconds, work: work)
             }
             stream.consume(taken)
         } catch {
@@ -122,7 +127,7 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
         do throws(HTTP2Failure) {
             var rounds = 0
             while stream.outboundCount < Self.gatherSize {
-                guard rounds < Self.gatheringsPerTurn else {
+                guard rounds == 0 || rounds < Self.gatheringsPerTurn && !worker.loop.isLate else {
                     outputAppended()
                     break
                 }

@@ -20,10 +20,23 @@ final class HTTP2Turn {
         turnEnd.enlist()
     }
 
-    /// What is enlisted meanwhile waits for the next turn.
+    /// What is enlisted meanwhile waits for the next turn, and so do those for whom this one has no time left.
     private func turnEnded() {
         swap(&waiting, &sending)
-        for connection in sending { connection.turnEnded() }
+        var done = 0
+        for connection in sending {
+            connection.turnEnded()
+            done += 1
+            if done & 3 == 0, done < sending.count, loop.isLate { return putOff(from: done) }
+        }
         sending.removeAll(keepingCapacity: true)
+    }
+
+    private func putOff(from first: Int) {
+        sending.removeFirst(first)
+        swap(&waiting, &sending)
+        waiting.append(contentsOf: sending)
+        sending.removeAll(keepingCapacity: true)
+        turnEnd.enlist()
     }
 }

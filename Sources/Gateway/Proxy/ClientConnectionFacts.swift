@@ -7,6 +7,8 @@ import Transport
 @Reactor
 final class ClientConnectionFacts {
     let peer: IPAddress
+    /// With whom its client takes turns where a worker has more to do than it can.
+    let lane: UInt8
     /// The peer's address as the log writes it.
     let peerText: String
     /// Whether the peer is one of `client_address.trusted_proxies`: only then do its forwarding fields count.
@@ -41,6 +43,7 @@ final class ClientConnectionFacts {
         endpoints: LocalEndpointTable?
     ) {
         self.peer = peer
+        self.lane = peer.lane
         self.peerText = peer.description
         self.isTrustedProxy = isTrustedProxy
         self.listener = listener

@@ -89,6 +89,9 @@ final class Exchange {
         self.pipeline = worker.pipeline
     }
 
+    /// With whom the client takes turns.
+    var lane: UInt8 { facts.connection?.lane ?? 0 }
+
     // MARK: Opening
 
     /// The head in `request` was read; judging begins.

@@ -50,6 +50,7 @@ extension HTTP1Downstream {
     /// The client has to take something of what waits for it.
     func armForWriting() {
         unsentAtArming = stream.outboundCount
+        stream.tellWhenDrained()
         writeLimit = writing.wait(from: worker.loop.now, times)
         armForEarlier()
     }

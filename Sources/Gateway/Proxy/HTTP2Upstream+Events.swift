@@ -23,17 +23,25 @@ extension HTTP2Upstream {
         watch.heard()
         do throws(HTTP2Failure) {
             let now = pool.loop.now.nanoseconds
-            _ = try stream.inbound.withBytes { bytes throws(HTTP2Failure) in try session.receive(bytes, now: now) }
+            let work = pool.loop.isCrowded ? Self.workWhenCrowded : Self.workPerTurn
+            let taken = try stream.inbound.withBytes { bytes throws(HTTP2Failure) in
+                try session.receive(bytes, now: now, work: work)
+            }
+            stream.consume(taken)
         } catch {
             return broken()
         }
-        stream.consume(stream.inbound.count)
+        if !stream.inbound.isEmpty { stream.yieldTurn() }
         if session.hasGivenUp, isOpening { return broken() }
         if session.hasHeardPeer, state == .greeting { greeted() }
         tellEvents()
         if session.hasGivenUp { return sessionEnded() }
         outputWaits()
     }
+
+    /// So much is looked at before others get their turn: 32 answers, and while turns are long six.
+    private static let workPerTurn = 2048
+    private static let workWhenCrowded = 384
 
     func streamDrained(_ stream: ByteStream) { outputWaits() }
 

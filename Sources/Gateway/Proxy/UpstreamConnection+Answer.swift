@@ -20,7 +20,10 @@ extension UpstreamConnection {
 
     private func readAnswer(_ stream: ByteStream) {
         answerBegan = true
+        var pieces = 0
         while state != .closed, let exchange, !stream.inbound.isEmpty {
+            guard pieces < Self.piecesPerTurn else { return stream.yieldTurn() }
+            pieces += 1
             do throws(HTTPViolation) {
                 guard try readSome(stream, exchange) else { return }
             } catch {
@@ -28,6 +31,9 @@ extension UpstreamConnection {
             }
         }
     }
+
+    /// So many heads and pieces of a body are looked at before others get their turn: an upstream may send a byte a piece.
+    private static let piecesPerTurn = 128
 
     /// Reads a head or a piece of body; false when more bytes are needed.
     private func readSome(_ stream: ByteStream, _ exchange: Exchange) throws(HTTPViolation) -> Bool {

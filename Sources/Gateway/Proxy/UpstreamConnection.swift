@@ -43,7 +43,9 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     /// The interim answers to the request under way.
     var interims = InterimTally()
     var deadlines = UpstreamDeadlines()
-    private var timeout = UpstreamFailure.connectTimedOut
+    var timeout = UpstreamFailure.connectTimedOut
+    /// Where the connect waits its turn.
+    var turn: LoopTurn?
     let timer: LoopTimer
 
     init(pool: UpstreamPool, endpoint: UpstreamEndpoint, address: SocketAddress, tls: TLSClientContext?) {
@@ -64,9 +66,22 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         generation = exchange.generation
         endpoint.connectionOpened()
         pool.metrics.single.opened()
+        timeout = .poolExhausted
+        timer.arm(after: exchange.facts.timeouts.connect)
+        stream.serves(lane: exchange.lane)
+        turn = LoopTurn.take(on: pool.loop, lane: exchange.lane) { self.connect() }
+    }
+
+    private func connect() {
+        turn = nil
+        guard state == .connecting, let exchange, isAwaited(by: exchange) else { return close() }
         timeout = .connectTimedOut
         timer.arm(after: exchange.facts.timeouts.connect)
         stream.start(owner: self)
+    }
+
+    private func isAwaited(by exchange: Exchange) -> Bool {
+        exchange.generation == generation && exchange.stage == .leasing
     }
 
     func streamConnected(_ stream: ByteStream) {
@@ -79,7 +94,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
 
     private func opened() {
         timer.cancel()
-        guard let exchange, exchange.generation == generation else {
+        guard let exchange, isAwaited(by: exchange) else {
             self.exchange = nil
             return close()
         }
@@ -92,6 +107,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         precondition(state == .idle, "a busy connection cannot carry another request")
         timer.cancel()
         self.exchange = exchange
+        stream.serves(lane: exchange.lane)
         exchange.upstreamReady(self)
     }
 
@@ -210,6 +226,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         guard state != .closed else { return }
         state = .closed
         timer.cancel()
+        turn?.giveUp()
+        turn = nil
         stream.close()
         pool.closed(self)
     }

@@ -47,6 +47,9 @@ extension HTTP2Session {
         return true
     }
 
+    /// DATA of nothing but padding is as empty as one without any.
+    func paddingCame() -> Bool { spend(.emptyFrames, \.emptyFrames) }
+
     func unknownFramesCame(_ count: Int) {
         for _ in 0..<count where !spend(.otherFrames, \.otherFrames) { return }
     }

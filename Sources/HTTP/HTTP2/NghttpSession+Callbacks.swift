@@ -94,7 +94,11 @@ private func frameReceived(
     case NGHTTP2_HEADERS.rawValue:
         owner.blockEnded(stream: header.stream_id, endsStream: endsStream)
     case NGHTTP2_DATA.rawValue:
-        if endsStream { owner.streamEnded(header.stream_id) }
+        if endsStream {
+            owner.streamEnded(header.stream_id)
+        } else if header.length > 0, unsafe frame.pointee.data.padlen >= header.length {
+            return owner.paddingCame() ? 0 : failure
+        }
     case NGHTTP2_GOAWAY.rawValue:
         let code = unsafe HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
         owner.goAwayReceived(lastStream: unsafe frame.pointee.goaway.last_stream_id, code)

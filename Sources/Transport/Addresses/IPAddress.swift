@@ -100,3 +100,14 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+extension IPAddress {
+    /// With whom a client of this address takes turns on the loop: all of one address, or of one /64.
+    ///
+    /// Hashes differ from process to process, so that nobody can choose the lane of another.
+    package var lane: UInt8 {
+        var hasher = Hasher()
+        hasher.combine(family == .v4 ? low : high)
+        return UInt8(truncatingIfNeeded: hasher.finalize())
+    }
+}

@@ -58,14 +58,10 @@ package enum SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// With whom a client of this address takes turns: all of one address, or of one /64.
-    ///
-    /// Hashes differ from process to process, so that nobody can choose the lane of another.
+    /// With whom a client of this address takes turns.
     var lane: UInt8 {
         guard case .ip(let address, _) = self else { return 0 }
-        var hasher = Hasher()
-        hasher.combine(address.family == .v4 ? address.low : address.high)
-        return UInt8(truncatingIfNeeded: hasher.finalize())
+        return address.lane
     }
 
     var family: CInt {

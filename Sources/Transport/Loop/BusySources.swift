@@ -18,13 +18,13 @@ struct BusySources: ~Copyable {
     static let laneCount = 64
 
     /// A turn longer than this is looked into, for who took the time.
-    static let longTurn: UInt64 = 1_000_000
+    static let longTurn: UInt64 = 750_000
     /// So long events are taken up in one turn; what they have to say is then sent before more are.
-    static let eventTime: UInt64 = 500_000
+    static let eventTime: UInt64 = 400_000
     /// Beyond this length of a turn busy sources get no more than their share.
-    static let fullTurn: UInt64 = 1_500_000
+    static let fullTurn: UInt64 = 600_000
     /// Fewer events cannot make a long turn, because each source does one slice of work for one.
-    static let fewEvents: CInt = 8
+    static let fewEvents: CInt = 4
     /// A source is busy that takes more than one part in so many of the loop's time.
     private static let share: UInt64 = 16
     /// So much of that at once is nothing: a page's requests come together.

@@ -10,7 +10,7 @@ extension EventLoop {
         busy.append(source)
     }
 
-    /// The lane of a stream that serves a client whom it does not know: all lanes in turn.
+    /// The lane of a stream that serves many clients: all lanes in turn.
     func nextLane() -> UInt8 {
         latestLane &+= 1
         return latestLane
@@ -19,6 +19,20 @@ extension EventLoop {
     /// Whether `source` has to wait behind those that take less of the loop.
     func waitsItsTurn(_ source: EventSource) -> Bool {
         source.isHeavy || source.isWaitingItsTurn || BusySources.isBusy(source, now.nanoseconds)
+    }
+
+    /// Whether so much time has passed in this turn that what can wait should.
+    package var isLate: Bool {
+        MonotonicInstant.readClock().nanoseconds &- now.nanoseconds > BusySources.eventTime
+    }
+
+    /// Whether turns are long at present: slices of work are then to be small.
+    package var isCrowded: Bool { isMeasuring }
+
+    /// Whether as much was done at once in this turn as may be; what is asked counts.
+    var isPastFreeTurns: Bool {
+        freeTurns &+= 1
+        return freeTurns > Self.mostFreeTurns
     }
 
     /// Looks at the clock now and then only: a look at each event would be felt in every request.

@@ -7,9 +7,9 @@ package import Telemetry
 
 /// The one event loop of a process: epoll, timers and Swift's jobs on one thread.
 ///
-/// A turn is: wait, events for a while, timers, jobs until none is left, flushes, busy sources for a while, some of each
-/// backlog, then closed sources are freed. Of many events at once those that are left when half a millisecond has
-/// passed come first in the next turn.
+/// A turn is: wait, events for a while, timers, jobs until none is left, flushes, busy sources for a while and their
+/// flushes, some of the closes that wait and of each backlog, then closed sources are freed. Of many events at once
+/// those that are left when four tenths of a millisecond have passed come first in the next turn.
 @Reactor
 @safe
 package final class EventLoop {
@@ -20,7 +20,7 @@ package final class EventLoop {
     /// Where the time of every turn is counted, from its events to its last flush.
     package var turnTimes: Histogram?
     /// How long busy sources, and TLS handshakes, may take of a turn in which others had less to do.
-    package var busyShare = Duration.microseconds(500) {
+    package var busyShare = Duration.microseconds(100) {
         didSet { busyNanoseconds = UInt64(clamping: busyShare.nanosecondsClamped) }
     }
     /// Those that have work now, in the order in which they began.
@@ -39,6 +39,9 @@ package final class EventLoop {
     private var flushing: [Unmanaged<EventSource>] = unsafe []
     private var graveyard: [EventSource] = []
     var busy = BusySources()
+    var closing = ClosingSockets()
+    /// What `LoopTurn` did at once in this turn.
+    var freeTurns = 0
     /// For whose events the last turn had no time left: they come first in the next.
     var late = WaitingLine<EventSource>()
     /// Since when there are any, or may be.
@@ -46,7 +49,7 @@ package final class EventLoop {
     private static let timersWait: UInt64 = 100_000_000
     /// Milliseconds by which a wait and the turn before it are longer than they ever are by themselves.
     private static let stall: UInt64 = 50
-    var busyNanoseconds: UInt64 = 500_000
+    var busyNanoseconds: UInt64 = 100_000
     var latestLane: UInt8 = 0
     /// Whether turns are long at present, so that it is measured who takes the time.
     var isMeasuring = false
@@ -58,6 +61,8 @@ package final class EventLoop {
     private static let eventsPerTurn: CInt = 256
     /// A task that never waits must not keep sockets waiting for ever.
     private static let jobsPerTurn = 4096
+    /// Of what costs as much as several requests so many pieces a turn need not wait.
+    static let mostFreeTurns = 4
 
     init(executor: LoopExecutor) {
         self.executor = executor
@@ -125,6 +130,11 @@ package final class EventLoop {
     func deregister(_ source: EventSource) {
         guard source.isRegistered else { return }
         source.markRegistered(false)
+        forget(source)
+    }
+
+    /// Takes `source`, which hears nothing any more, out of epoll.
+    func forget(_ source: EventSource) {
         var event = unsafe epoll_event()
         unsafe epoll_ctl(epoll, EPOLL_CTL_DEL, source.descriptor, &event)
         graveyard.append(source)
@@ -154,6 +164,8 @@ package final class EventLoop {
         let before = now
         now = .readClock()
         wallClock = 0
+        freeTurns = 0
+        closing.turnBegins()
         if isMeasuring {
             dispatchMeasuring(count)
         } else {
@@ -166,7 +178,11 @@ package final class EventLoop {
         executor.runJobs(limit: Self.jobsPerTurn)
         if unsafe !enlisted.isEmpty { flush() }
         // Last, so that what the others have to say is on its way meanwhile.
-        if !busy.isEmpty { runBusy() }
+        if !busy.isEmpty {
+            runBusy()
+            if unsafe !enlisted.isEmpty { flush() }
+        }
+        if !closing.isEmpty { closeSome() }
         if !backlogs.isEmpty { workOnBacklogs() }
         if !graveyard.isEmpty { graveyard.removeAll(keepingCapacity: true) }
         if let turnTimes {
@@ -189,7 +205,11 @@ package final class EventLoop {
     }
 
     private var waitMilliseconds: CInt {
-        if unsafe executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty || !late.isEmpty { return 0 }
+        if unsafe executor.hasJobs || !enlisted.isEmpty || !busy.isEmpty || !late.isEmpty || !closing.isEmpty
+            || timers.isBehind
+        {
+            return 0
+        }
         let wait = timers.millisecondsToNext(from: now)
         return backlogs.isEmpty || wait == 0 ? wait : 1
     }
@@ -227,6 +247,8 @@ package final class EventLoop {
     private func flush() {
         unsafe swap(&enlisted, &flushing)
         for index in unsafe flushing.indices {
+            // Who has more to read than is sent goes on behind the others from then on.
+            if index & 7 == 7, !isMeasuring, isLate { isMeasuring = true }
             unsafe flushing[index]._withUnsafeGuaranteedRef { source in
                 source.markEnlisted(false)
                 source.turnEnded()

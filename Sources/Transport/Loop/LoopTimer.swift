@@ -72,6 +72,10 @@ final class TimerWheel {
     private nonisolated(unsafe) let heads: UnsafeMutablePointer<Unmanaged<LoopTimer>?>
     /// One bit for each slot that is not empty.
     private nonisolated(unsafe) let occupied: UnsafeMutablePointer<UInt64>
+    /// Those whose time has come, until they fire.
+    private var due = WaitingLine<LoopTimer>()
+    /// Past so much of a turn what is due waits for the next, but for a few.
+    private static let fireTime: UInt64 = 500_000
     /// The first tick that has not been handled.
     private var current: UInt64 = 0
 
@@ -101,9 +105,13 @@ final class TimerWheel {
         link(timer, due: due)
     }
 
+    /// Whether some are due and have not fired.
+    var isBehind: Bool { !due.isEmpty }
+
     /// Fires what is due; a callback may arm, cancel and free any timer.
     func advance(to now: MonotonicInstant) {
         let last = now.nanoseconds / Self.tick
+        defer { if isBehind { fireDue(now: now) } }
         guard last >= current else { return }
         // After a long sleep one round meets every timer.
         let first = last - current >= UInt64(Self.slots) ? last - UInt64(Self.slots) + 1 : current
@@ -142,7 +150,6 @@ final class TimerWheel {
 
     /// Takes the whole chain off, then fires or links each again, so that callbacks meet a consistent wheel.
     private func empty(_ slot: Int, upTo last: UInt64, now: MonotonicInstant) {
-        var due: [LoopTimer] = []
         var chain = unsafe heads[slot]
         while let link = unsafe chain {
             let timer = unsafe link._withUnsafeGuaranteedRef { $0 }
@@ -155,7 +162,18 @@ final class TimerWheel {
                 self.link(timer, due: max(tickNotBefore(timer.deadline), current))
             }
         }
-        for timer in due where timer.deadline <= now { timer.fire() }
+    }
+
+    /// Fires those that are due, but for what would make a turn long: a thousand clients that are cut at once have one
+    /// deadline.
+    private func fireDue(now: MonotonicInstant) {
+        var count = 0
+        while let timer = due.popFirst() {
+            guard timer.deadline <= now else { continue }
+            timer.fire()
+            count &+= 1
+            if count & 3 == 0, MonotonicInstant.readClock().nanoseconds &- now.nanoseconds > Self.fireTime { return }
+        }
     }
 
     private func tickNotBefore(_ instant: MonotonicInstant) -> UInt64 {

@@ -83,10 +83,8 @@ extension ByteStream {
         phase = .closed
         timer.cancel()
         if descriptor >= 0 {
-            loop.deregister(self)
             if resetsOnClose { SocketOptions.setNoLinger(descriptor) }
-            Glibc.close(descriptor)
-            descriptor = -1
+            loop.close(self)
         }
         unsafe SSL_free(ssl)
         unsafe ssl = nil

@@ -9,7 +9,6 @@ extension ByteStream {
     func openSocket() throws(StreamFailure) {
         descriptor = socket(peer.family, CInt(SOCK_STREAM.rawValue) | SocketOptions.nonBlocking, 0)
         guard descriptor >= 0 else { throw StreamFailure(SystemError(errno)) }
-        SocketOptions.setNoDelay(descriptor, peer)
         let result = unsafe peer.withSockaddr { address, length in unsafe connect(descriptor, address, length) }
         phase = .connecting
         mayWrite = false
@@ -63,7 +62,14 @@ enum SocketOptions {
     }
 
     /// Before the handshake: Nagle's algorithm would cost it 40 ms.
-    static func setNoDelay(_ descriptor: CInt, _ peer: SocketAddress) {
-        if peer.ipAddress != nil { set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1) }
+    ///
+    /// And the kernel is to keep little that it cannot send yet: for a peer that does not read it would be megabytes,
+    /// which take a millisecond to throw away.
+    static func setForTraffic(_ descriptor: CInt, _ peer: SocketAddress) {
+        guard peer.ipAddress != nil else { return }
+        set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, 1)
+        set(descriptor, CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, mostUnsent)
     }
+
+    private static let mostUnsent: CInt = 256 << 10
 }

@@ -68,7 +68,7 @@ extension ByteStream {
 
     /// Reads until the socket is empty, the owner pauses or lets `inbound` fill up, or it is another stream's turn.
     func readAvailable() {
-        var rounds = 0
+        var rounds = loop.isCrowded ? 2 : 0
         while phase == .open, !isReadingPaused, !wantsClose, !owesReceived, inbound.count < limits.inboundHighWater,
             mayHaveInput
         {
@@ -151,7 +151,7 @@ extension ByteStream {
     func drainSocket() -> Filling {
         unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { scratch in
             let drops = peer.ipAddress != nil
-            for _ in 0..<4 {
+            for _ in 0..<(loop.isCrowded ? 2 : 4) {
                 guard lingerLeft > 0 else { return .full }
                 let received =
                     unsafe drops

@@ -47,6 +47,9 @@ extension ByteStream {
         if outboundCount > limits.outboundLowWater { owesDrained = true }
     }
 
+    /// Lets `streamDrained` come when the socket has taken more, however little is left by now.
+    package func tellWhenDrained() { owesDrained = true }
+
     /// Sends what is written now instead of at the end of the turn; `streamDrained` follows where the
     /// socket does not take all of it.
     package func flushNow() {

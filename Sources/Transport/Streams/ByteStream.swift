@@ -148,6 +148,10 @@ package final class ByteStream: EventSource {
         unsafe SSL_free(ssl)
     }
 
+    /// Serves one client for now, in whose lane it takes its turns.
+    @inline(__always)
+    package func serves(lane: UInt8) { self.lane = lane }
+
     /// Begins to connect, shake hands or read.
     ///
     /// Nothing is reported before this call has returned.
@@ -156,7 +160,7 @@ package final class ByteStream: EventSource {
         self.owner = owner
         do throws(StreamFailure) {
             if descriptor < 0 { try openSocket() } else { phase = .open }
-            SocketOptions.setNoDelay(descriptor, peer)
+            SocketOptions.setForTraffic(descriptor, peer)
             try prepareSecurity()
             if phase == .open, unsafe ssl != nil { beginHandshake() }
             do throws(SystemError) { try loop.register(self) } catch { throw StreamFailure(error) }

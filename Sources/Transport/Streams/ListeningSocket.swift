@@ -42,7 +42,7 @@ package final class ListeningSocket: EventSource {
     /// So many connections a turn, so that a burst of them does not hold up those that are open.
     private static let acceptsPerTurn = 64
     /// And for so long only: each is given a stream and, where it asks for it, TLS.
-    private static let acceptTime: UInt64 = 250_000
+    private static let acceptTime: UInt64 = 100_000
     private static let exhaustedPause = Duration.milliseconds(100)
 
     /// Binds and listens; a stale Unix path is replaced.

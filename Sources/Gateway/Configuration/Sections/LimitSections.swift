@@ -156,7 +156,7 @@ enum ConnectionSection {
     static let busyShare = Setting(
         "busy_share",
         .duration(.microseconds(100)...(.milliseconds(100))),
-        .standard(.microseconds(500)),
+        .standard(.microseconds(100)),
         "How long connections that keep a worker busy, and TLS handshakes, may hold up the others at a time."
     )
     static let requests = Setting(
