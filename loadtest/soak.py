@@ -84,7 +84,7 @@ class Hostile(threading.Thread):
         self.one, self.end, self.level, self.run_of = one, end, level, []
 
     def run(self):
-        names = list(floods.BY_NAME)
+        names = [attack.__name__ for group in ("h1", "h2") for attack in floods.ATTACKS[group]]
         chosen = random.Random(3)
         while time.monotonic() < self.end - 30:
             name = chosen.choice(names)

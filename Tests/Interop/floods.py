@@ -18,7 +18,8 @@ import threading
 import time
 
 import frames as h2
-from frames import ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, PREFACE, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, number
+import hostile
+from frames import ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, PING, PREFACE, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, frame, number
 from wire import anything
 
 
@@ -155,12 +156,43 @@ def empty_data(options):
     return endless(options, lambda n: frame(DATA, 0, 1) * 1000, first=frame(HEADERS, END_HEADERS, 1, POST))
 
 
+def padded_data(options):
+    """DATA of nothing but padding."""
+    return endless(options, lambda n: frame(DATA, PADDED, 1, b"\7" + bytes(7)) * 500, first=frame(HEADERS, END_HEADERS, 1, POST))
+
+
+def tiny_data(options):
+    """A body in frames of one byte."""
+    return endless(options, lambda n: frame(DATA, 0, 1, b"x") * 1000, first=frame(HEADERS, END_HEADERS, 1, POST))
+
+
 def empty_headers(options):
     return endless(options, lambda n: frame(CONTINUATION, 0, 1) * 1000, first=frame(HEADERS, END_STREAM, 1, b""))
 
 
 def window_updates(options):
     return endless(options, lambda n: frame(WINDOW_UPDATE, payload=number(1)) * 2000)
+
+
+def stream_window_updates(options):
+    first = frame(HEADERS, END_HEADERS, 1, POST)
+    return endless(options, lambda n: frame(WINDOW_UPDATE, 0, 1, number(1)) * 2000, first=first)
+
+
+def settings_flood_unread(options):
+    """Settings whose acknowledgements nobody reads."""
+    return endless(options, lambda n: frame(SETTINGS, payload=h2.settings({h2.HEADER_TABLE_SIZE: n % 4096})) * 500, reads=False, receive=2048)
+
+
+def window_swings(options):
+    """Every stream's window made small and large, with answers that wait for it."""
+    first = streams(lambda s: frame(HEADERS, END_HEADERS | END_STREAM, s, BIG), count=100)
+    swing = b"".join(frame(SETTINGS, payload=h2.settings({h2.INITIAL_WINDOW_SIZE: size})) for size in (0, 16384))
+    return endless(options, lambda n: swing, {h2.INITIAL_WINDOW_SIZE: 0}, first=first)
+
+
+def farewells(options):
+    return endless(options, lambda n: frame(h2.GOAWAY, payload=number(0) + number(0)) * 1000)
 
 
 def priorities(options):
@@ -182,6 +214,26 @@ def header_bomb(options):
     big = b"\x00\x01x\x7f" + bytes([0x80 | (8000 - 127) & 127, (8000 - 127) >> 7]) + b"b" * 8000
     return endless(options, lambda n: streams(
         lambda s: frame(HEADERS, END_STREAM, s, BLOCK + big) + frame(CONTINUATION, 0, s, big) * 4 + frame(CONTINUATION, END_HEADERS, s, big), 1 + 40 * n, 20))
+
+
+def cookie_crumbs(options):
+    """One cookie in the table, which nothing else enters, then one byte for each crumb that is to be joined."""
+    block = BLOCK.replace(b"\x41", b"\x01")
+    first = frame(HEADERS, END_HEADERS | END_STREAM, 1, block + b"\x60\x7f" + bytes([0x80 | (3900 - 127) & 127, (3900 - 127) >> 7]) + b"c" * 3900)
+    return endless(options, lambda n: streams(lambda s: frame(HEADERS, END_HEADERS | END_STREAM, s, block + b"\xbe" * 50), 3 + 40 * n, 20), first=first)
+
+
+def tiny_continuations(options):
+    """A head of one byte a frame."""
+    return endless(options, lambda n: b"".join(frame(CONTINUATION, 0, 1, bytes([byte])) for byte in b"\x00\x01x\x01y" * 200), first=frame(HEADERS, END_STREAM, 1, BLOCK))
+
+
+def large_trailers(options):
+    """Trailers beyond what is kept, behind a body of one byte."""
+    big = b"\x00\x01x\x7f" + bytes([0x80 | (8000 - 127) & 127, (8000 - 127) >> 7]) + b"b" * 8000
+    return endless(options, lambda n: streams(
+        lambda s: frame(HEADERS, END_HEADERS, s, POST) + frame(DATA, 0, s, b"x") + frame(HEADERS, END_STREAM, s, big) + frame(CONTINUATION, 0, s, big) * 4
+        + frame(CONTINUATION, END_HEADERS, s, big), 1 + 40 * n, 20))
 
 
 def table_resizes(options):
@@ -236,6 +288,15 @@ def slow_bodies_h2(options):
     attacker.push(streams(lambda s: frame(HEADERS, END_HEADERS, s, POST), count=50))
     while attacker.push(streams(lambda s: frame(DATA, 0, s, b"x"), count=50)):
         time.sleep(0.2)
+    attacker.close()
+    return attacker
+
+
+def silent_h2(options):
+    """The preface, and nothing more."""
+    attacker = Attacker(options, True, "h2")
+    attacker.push(PREFACE)
+    attacker.cut |= attacker.hold()
     attacker.close()
     return attacker
 
@@ -311,6 +372,23 @@ def endless_head(options):
     return one(options, first=b"GET / HTTP/1.1\r\n" + HOST, make=lambda n: b"X-%d: " % n + b"y" * 4000 + b"\r\n")
 
 
+def byte_by_byte(options):
+    """A head in packets of one byte, as fast as they go."""
+    attacker = Attacker(options, False)
+    attacker.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for byte in b"GET /ok HTTP/1.1\r\n" + HOST + b"X-A: b\r\n" * 600 + b"\r\n":
+        if not attacker.push(bytes([byte]), reads=False):
+            break
+    attacker.cut |= attacker.hold(0.2)
+    attacker.close()
+    return attacker
+
+
+def expectations(options):
+    """Bodies that are announced, waited for and never sent."""
+    return one(options, first=b"PUT /file/put HTTP/1.1\r\n" + HOST + b"Expect: 100-continue\r\nContent-Length: 1000000\r\n\r\n")
+
+
 def endless_line(options):
     return one(options, first=b"GET /", make=lambda n: b"y" * 65536)
 
@@ -353,6 +431,14 @@ def handshakes(options):
     return attacker
 
 
+def hellos(options):
+    """A whole ClientHello, for which the gateway signs, and never the rest."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        anything().wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
+    return raw_tls(options, outgoing.read())
+
+
 def broken_handshakes(options):
     return raw_tls(options, b"\x16\x03\x01\x40\x00" + bytes(0x4000))
 
@@ -365,12 +451,26 @@ def raw_tls(options, data):
     return one(argparse.Namespace(**{**vars(options), "clear_port": options.port}), first=data)
 
 
+# -- upstreams ---------------------------------------------------------------
+
+def asking(path):
+    """A client that asks for what an upstream does, and reads as fast as it comes."""
+    def attack(options):
+        return one(options, first=b"GET %s HTTP/1.1\r\n" % path.encode() + HOST + b"Connection: close\r\n\r\n")
+
+    attack.__name__ = "upstream_" + path.rpartition("/")[2] + ("_h2" if "framed" in path else "")
+    return attack
+
+
 ATTACKS = {
     "h1": [slow_heads, slow_bodies, slow_readers, pipelined, pipelined_unread, endless_head, endless_line, many_fields, empty_lines,
-           tiny_chunks, chunk_extensions, endless_trailers, connections, idle_connections, handshakes, broken_handshakes, stalled_handshakes],
+           tiny_chunks, chunk_extensions, endless_trailers, byte_by_byte, expectations, connections, idle_connections, handshakes, hellos, broken_handshakes,
+           stalled_handshakes],
     "h2": [rapid_reset, provoked_resets, provoked_by_data, continuations, settings_flood, ping_flood, ping_flood_unread, empty_data,
            empty_headers, window_updates, priorities, unknown_frames, hpack_bomb, header_bomb, table_resizes, zero_windows, tiny_windows,
-           many_streams, unread_answers, slow_bodies_h2, slow_head_h2, large_window_uploads],
+           many_streams, unread_answers, slow_bodies_h2, slow_head_h2, large_window_uploads, padded_data, tiny_data, stream_window_updates,
+           settings_flood_unread, window_swings, farewells, cookie_crumbs, tiny_continuations, large_trailers, silent_h2],
+    "upstream": [asking("/hostile/" + word) for word in hostile.PLAIN] + [asking("/framed/" + word) for word in hostile.FRAMED],
 }
 BY_NAME = {f.__name__: f for group in ATTACKS.values() for f in group}
 
@@ -407,8 +507,8 @@ def attack(options):
 def client(options):
     """One good client: a request each 5 ms on a connection that it renews after 40; gives its latencies in milliseconds.
 
-    `open` is how long it takes to a new connection's first answer, the median."""
-    times, opening, failures, context = [], [], 0, anything()
+    `open` is how long it takes to a new connection's first answer, the median; `each` is when each request began, and its latency."""
+    times, begun, opening, failures, context = [], [], [], 0, anything()
     end = time.monotonic() + options.seconds
     while time.monotonic() < end:
         opened = time.perf_counter()
@@ -426,6 +526,7 @@ def client(options):
                             raise EOFError
                         data += part
                     times.append((time.perf_counter() - began) * 1000)
+                    begun.append(began)
                     if number == 0:
                         opening.append((time.perf_counter() - opened) * 1000)
                     if b" 200 " not in data[:20]:
@@ -436,8 +537,12 @@ def client(options):
         except (OSError, EOFError):
             failures += 1
             time.sleep(0.01)
-    pick = lambda share, of=times: round(sorted(of)[min(len(of) - 1, int(share * len(of)))], 3) if of else None
-    return {"requests": len(times), "failures": failures, "p50": pick(0.5), "p99": pick(0.99), "most": pick(1.0), "open": pick(0.5, opening)}
+    return {"requests": len(times), "failures": failures, "p50": pick(times, 0.5), "p99": pick(times, 0.99), "most": pick(times, 1.0),
+            "open": pick(opening, 0.5), "each": list(zip(begun, times))}
+
+
+def pick(of, share):
+    return round(sorted(of)[min(len(of) - 1, int(share * len(of)))], 3) if of else None
 
 
 def beside(processes, at_once=False):
@@ -450,17 +555,19 @@ def beside(processes, at_once=False):
                     os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
 
 
-def elsewhere(processes):
-    """Keeps processes on the last processor, as if they ran on another machine than the gateway: the attack, and the back end that it reaches."""
+def elsewhere(processes, at_last=False):
+    """Keeps processes on the last processor, as if they ran on another machine than the gateway: the attack, and the back end that it reaches;
+    `at_last`: they take it only when nobody else wants it."""
     for process in processes:
         os.sched_setaffinity(process, {max(os.sched_getaffinity(0))})
+        if at_last:
+            os.sched_setscheduler(process, os.SCHED_IDLE, os.sched_param(0))
 
 
 def settle(mode):
     """The attack takes its processor only when nobody else wants it; the good client, which sleeps nearly always, is served at once."""
     if mode == "attack":
-        elsewhere([0])
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        elsewhere([0], at_last=True)
     else:
         beside([os.getpid()], at_once=True)
 

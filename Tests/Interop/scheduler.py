@@ -1,0 +1,80 @@
+# Copyright (c) the Sallyport authors.
+# Licensed under the Apache License, Version 2.0.
+"""Who had a processor meanwhile, as the kernel's scheduler saw it: so that what the machine did is not held against a process."""
+import bisect
+import os
+import pathlib
+import re
+
+TRACEFS = pathlib.Path("/sys/kernel/tracing")
+SWITCH = re.compile(r"\s(\d+\.\d+): sched_switch: .*prev_pid=(\d+) .* next_pid=(\d+) ")
+
+
+class Others:
+    """Watches one processor until `stop()`; a context of its own in the kernel, so that nobody else's tracing is disturbed."""
+
+    def __init__(self, processor):
+        self.folder = TRACEFS / "instances" / ("sallyport-others-%d" % os.getpid())
+        self.folder.mkdir()
+        for name, value in {"trace_clock": "mono", "buffer_size_kb": "32768", "tracing_cpumask": "%x" % (1 << processor),
+                            "events/sched/sched_switch/enable": "1"}.items():
+            (self.folder / name).write_text(value + "\n")
+
+    @staticmethod
+    def is_possible():
+        return os.access(TRACEFS / "instances", os.W_OK) and (TRACEFS / "events/sched/sched_switch").exists()
+
+    def stop(self, ours, must):
+        """When it was neither idle nor given to one of `ours`: None where the kernel does not know `must` by this number."""
+        (self.folder / "events/enable").write_text("0\n")
+        try:
+            with open(self.folder / "trace") as lines:
+                return Taken.read(lines, {0, *ours}, must)
+        finally:
+            self.folder.rmdir()
+
+
+class Taken:
+    """Spans of time in order, and how much of another span they take."""
+
+    def __init__(self):
+        self.begins, self.ends = [], []
+
+    @classmethod
+    def read(cls, lines, ours, must):
+        taken, knows, since = cls(), False, None
+        for line in lines:
+            if not (match := SWITCH.search(line)):
+                continue
+            at, following = float(match[1]), int(match[3])
+            knows |= following == must
+            if since is not None:
+                taken.begins.append(since)
+                taken.ends.append(at)
+            since = None if following in ours else at
+        return taken if knows else None
+
+    def within(self, begin, end):
+        total, index = 0.0, bisect.bisect_right(self.ends, begin)
+        while index < len(self.begins) and self.begins[index] < end:
+            total += min(end, self.ends[index]) - max(begin, self.begins[index])
+            index += 1
+        return total
+
+
+def threads(processes):
+    """The threads of all these processes."""
+    return {int(thread) for process in processes for thread in os.listdir("/proc/%d/task" % process)}
+
+
+def packet_threads():
+    """The kernel's own that handle packets: what they do is done for whoever sends or receives."""
+    return {int(entry.name) for entry in pathlib.Path("/proc").iterdir()
+            if entry.name.isdigit() and name_of(entry).startswith("ksoftirqd/")}
+
+
+def name_of(process):
+    try:
+        return (process / "comm").read_text()
+    except OSError:
+        return ""
