@@ -72,7 +72,7 @@ enum RootSection {
         "documentation",
         ValueKind.httpsURL,
         .standard("https://docs.example.com/attestation"),
-        "Page that refusals point to, with `#` and their code behind it."
+        "Page that refusals point to, with `#` and their code behind it. The standard one is an example and nobody's: name a page of your own."
     )
 
     static let schema = SectionSchema(
