@@ -48,6 +48,20 @@ def test_our_own_redis_is_not_missed_while_it_starts(stand):
     assert "Redis cannot be used" not in stand.output(), stand.output()
 
 
+def test_a_request_under_way_gives_way_to_nobody(stand):
+    with socket.create_connection(("127.0.0.1", stand.metrics_port), timeout=5) as one:
+        one.sendall(b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na")
+        # The head has been read once a later connection was answered.
+        assert stand.probe("/livez")[0] == 200
+        idle = [socket.create_connection(("127.0.0.1", stand.metrics_port)) for _ in range(40)]
+        try:
+            one.sendall(b"b")
+            assert one.recv(100).startswith(b"HTTP/1.1 405")
+        finally:
+            for each in idle:
+                each.close()
+
+
 def test_idle_connections_keep_no_operator_out(stand, site):
     """The listener for administrators and that for metrics, full of connections that ask for nothing."""
     for port, most in ((stand.admin_port, 8), (stand.metrics_port, 16)):
@@ -67,20 +81,6 @@ def test_idle_connections_keep_no_operator_out(stand, site):
             idle[-1].settimeout(0.05)
             with pytest.raises(TimeoutError):
                 idle[-1].recv(1)
-        finally:
-            for each in idle:
-                each.close()
-
-
-def test_a_request_under_way_gives_way_to_nobody(stand):
-    with socket.create_connection(("127.0.0.1", stand.metrics_port), timeout=5) as one:
-        one.sendall(b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na")
-        # The head has been read once a later connection was answered.
-        assert stand.probe("/livez")[0] == 200
-        idle = [socket.create_connection(("127.0.0.1", stand.metrics_port)) for _ in range(40)]
-        try:
-            one.sendall(b"b")
-            assert one.recv(100).startswith(b"HTTP/1.1 405")
         finally:
             for each in idle:
                 each.close()
