@@ -71,5 +71,5 @@ enum SocketOptions {
         set(descriptor, CInt(IPPROTO_TCP), TCP_NOTSENT_LOWAT, mostUnsent)
     }
 
-    private static let mostUnsent: CInt = 256 << 10
+    private static let mostUnsent: CInt = 1 << 20
 }
