@@ -93,6 +93,8 @@ class Attacker:
 
 BLOCK = b"\x82\x87\x41\x09localhost\x04\x03/ok"  # GET https localhost /ok, without indexing the path
 POST = b"\x83\x87\x41\x09localhost\x04\x03/ok"
+PATIENT = b"/hostile/" + hostile.PATIENT.encode()
+SLOW = b"\x83\x87\x41\x09localhost\x04" + bytes([len(PATIENT)]) + PATIENT
 BIG = b"\x82\x87\x41\x09localhost\x04\x09/file/big"
 
 
@@ -285,7 +287,7 @@ def unread_answers(options):
 
 def slow_bodies_h2(options):
     attacker = h2_start(options)
-    attacker.push(streams(lambda s: frame(HEADERS, END_HEADERS, s, POST), count=50))
+    attacker.push(streams(lambda s: frame(HEADERS, END_HEADERS, s, SLOW), count=50))
     while attacker.push(streams(lambda s: frame(DATA, 0, s, b"x"), count=50)):
         time.sleep(0.2)
     attacker.close()
@@ -341,7 +343,7 @@ def slow_heads(options):
 
 
 def slow_bodies(options):
-    return one(options, first=b"POST /ok HTTP/1.1\r\n" + HOST + b"Content-Length: 1000000\r\n\r\n", make=lambda n: b"x", pause=0.2)
+    return one(options, first=b"POST %s HTTP/1.1\r\n" % PATIENT + HOST + b"Content-Length: 1000000\r\n\r\n", make=lambda n: b"x", pause=0.2)
 
 
 def slow_readers(options):

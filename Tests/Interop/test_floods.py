@@ -38,10 +38,10 @@ MET = {
     "hellos": "slow_handshake", "stalled_handshakes": "slow_handshake", "rapid_reset": "http2_resets", "provoked_resets": "http2_provoked_resets",
     "continuations": "http2_continuations", "tiny_continuations": "http2_continuations", "settings_flood": "http2_settings", "settings_flood_unread": "http2_settings",
     "window_swings": "http2_settings", "ping_flood": "http2_pings", "ping_flood_unread": "http2_pings", "empty_data": "http2_empty_frames",
-    "padded_data": "http2_empty_frames", "empty_headers": "http2_empty_frames", "window_updates": "http2_window_updates",
+    "padded_data": "http2_empty_frames", "empty_headers": "http2_continuations", "window_updates": "http2_window_updates",
     "stream_window_updates": "http2_window_updates", "priorities": "http2_other_frames", "unknown_frames": "http2_other_frames",
-    "hpack_bomb": "http2_large_headers", "header_bomb": "http2_large_headers", "cookie_crumbs": "http2_large_headers", "large_trailers": "http2_large_headers",
-    "zero_windows": "slow_reader", "tiny_windows": "http2_tiny_windows", "many_streams": "http2_provoked_resets", "unread_answers": "slow_reader",
+    "hpack_bomb": "http2_provoked_resets", "header_bomb": "http2_large_headers", "cookie_crumbs": "http2_large_headers", "large_trailers": "http2_large_headers",
+    "zero_windows": "slow_reader", "tiny_windows": "http2_window_updates", "many_streams": "http2_provoked_resets", "unread_answers": "slow_reader",
     "slow_bodies_h2": "slow_body", "slow_head_h2": "slow_head",
 }
 # Upstreams whose answers have no end but are answers.
