@@ -5,8 +5,8 @@ import Buffers
 
 /// The fields of one head or trailer section, in order, in the sender's spelling, over one copy of its bytes.
 ///
-/// Reused from message to message: `reset()` keeps both allocations, so a busy connection allocates nothing. What is
-/// not there is known without a search; what is there is found by a look at the few slots before it. An index of first
+/// Reused from message to message: `reset()` keeps both allocations where they are of usual size, so a busy connection
+/// allocates nothing. What is not there is known without a search; what is there is found by a look at the few slots before it. An index of first
 /// places would be as large as all the rest, and the compiler copies a head to the stack for most calls that read it:
 /// without one a request costs a thousand instructions less. Owned by one head; not shared.
 @usableFromInline
@@ -51,17 +51,23 @@ package struct FieldTable: ~Copyable {
         slots = []
     }
 
-    /// Forgets everything and keeps the room.
+    /// Forgets everything and keeps the room, but what few heads need: a thousand tables wait for the next message.
     package mutating func reset() {
-        storage.removeAll()
+        if storage.capacity > Self.keptCapacity { storage.release() } else { storage.removeAll() }
         tally = Tally()
     }
+
+    /// So many bytes hold nearly every head.
+    private static let keptCapacity = 8 << 10
 
     // MARK: Reading
 
     /// The number of fields, dropped ones included.
     @inlinable
     package var count: Int { tally.count }
+
+    /// The room for a section's bytes.
+    package var capacity: Int { storage.capacity }
 
     /// The bytes that are kept of the section.
     package var byteCount: Int { storage.count }

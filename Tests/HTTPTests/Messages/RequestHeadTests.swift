@@ -19,6 +19,20 @@ struct RequestHeadTests {
         #expect(head.lines == ["host: a.test:8443", "X-One: 1", "Content-Length: 3"])
     }
 
+    @Test(arguments: [(bytes: 1_000, isKept: true), (bytes: 20_000, isKept: false)])
+    func `a head keeps its room for the next one, and gives back that of a large one`(
+        _ bytes: Int,
+        _ isKept: Bool
+    ) throws {
+        var parser = RequestParser()
+        var head = RequestHead()
+        let value = String(repeating: "v", count: bytes)
+        _ = try parser.parse(latin1("GET / HTTP/1.1\r\nHost: a\r\nX: \(value)\r\n\r\n").span, into: &head)
+        #expect(head.fields.capacity > bytes)
+        head.reset()
+        #expect((head.fields.capacity > 0) == isKept)
+    }
+
     @Test
     func `no question mark is no query, and a bare one an empty query`() throws {
         #expect(try parsed("GET / HTTP/1.1\r\nHost: a\r\n\r\n").query == nil)
