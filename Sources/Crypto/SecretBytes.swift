@@ -46,6 +46,8 @@ package final class SecretBytes: @unchecked Sendable {
     }
 
     /// Overwrites what was a copy of a secret, and empties it.
+    ///
+    /// The array must have no other owner: writing would copy it, and leave the original as it is.
     package static func wipe(_ bytes: inout [UInt8]) {
         unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
         bytes.removeAll()

@@ -47,7 +47,8 @@ final class SmallHTTPConnection: StreamOwner {
     /// Whether no request is under way: not even its head is there, and the last answer is out.
     var owesRequest: Bool {
         guard case .head = state else { return false }
-        return stream.outbound.isEmpty
+        // With TLS what is written may wait as ciphertext.
+        return stream.outboundCount == 0
     }
 
     /// Ends for another's sake; it owes its request.
@@ -169,7 +170,7 @@ final class SmallHTTPConnection: StreamOwner {
 
     /// Whoever owes us something has no claim to an ordered end, which a handshake would even hold up.
     private func timePassed() {
-        guard stream.outbound.isEmpty else { return end() }
+        guard stream.outboundCount == 0 else { return end() }
         cut()
     }
 

@@ -23,27 +23,34 @@ package enum Files {
 
     /// A whole regular file of at most `limit` bytes, or why not; never waits for whoever writes into a pipe.
     package static func read(_ path: String, limit: Int = 16 << 20) -> Result<[UInt8], FileFault> {
+        var bytes: [UInt8] = []
+        if let fault = read(path, limit: limit, into: &bytes) { return .failure(fault) }
+        return .success(bytes)
+    }
+
+    private static func read(_ path: String, limit: Int, into bytes: inout [UInt8]) -> FileFault? {
         // Without O_NONBLOCK the very opening of a pipe waits.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         // A socket cannot be opened at all.
-        guard descriptor >= 0 else { return .failure(errno == ENXIO ? .special("a socket") : FileFault(errno: errno)) }
+        guard descriptor >= 0 else { return errno == ENXIO ? .special("a socket") : FileFault(errno: errno) }
         defer { close(descriptor) }
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { return .failure(FileFault(errno: errno)) }
+        guard unsafe fstat(descriptor, &status) == 0 else { return FileFault(errno: errno) }
         switch status.st_mode & S_IFMT {
-        case S_IFREG: return read(descriptor, limit: limit, size: Int(status.st_size))
-        case S_IFDIR: return .failure(FileFault(errno: EISDIR))
-        case S_IFIFO: return .failure(.special("a pipe"))
-        default: return .failure(.special("a device"))
+        case S_IFREG: return read(descriptor, limit: limit, size: Int(status.st_size), into: &bytes)
+        case S_IFDIR: return FileFault(errno: EISDIR)
+        case S_IFIFO: return .special("a pipe")
+        default: return .special("a device")
         }
     }
 
     /// As `read`, for a file that holds a secret: no other copy of it stays in memory.
     static func readSecret(_ path: String, limit: Int) -> Result<SecretBytes, FileFault> {
-        read(path, limit: limit).map { bytes in
-            var bytes = bytes
-            return SecretBytes(wiping: &bytes)
-        }
+        // Never in a Result before: a second owner would make `wipe` overwrite a copy.
+        var bytes: [UInt8] = []
+        defer { SecretBytes.wipe(&bytes) }
+        if let fault = read(path, limit: limit, into: &bytes) { return .failure(fault) }
+        return .success(SecretBytes(bytes.span))
     }
 
     /// What a command is given to read, which may be a pipe or a terminal: a person is there to end it.
@@ -51,11 +58,12 @@ package enum Files {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return .failure(FileFault(errno: errno)) }
         defer { close(descriptor) }
-        return read(descriptor, limit: limit, size: 0)
+        var bytes: [UInt8] = []
+        if let fault = read(descriptor, limit: limit, size: 0, into: &bytes) { return .failure(fault) }
+        return .success(bytes)
     }
 
-    private static func read(_ descriptor: CInt, limit: Int, size: Int) -> Result<[UInt8], FileFault> {
-        var bytes: [UInt8] = []
+    private static func read(_ descriptor: CInt, limit: Int, size: Int, into bytes: inout [UInt8]) -> FileFault? {
         // An array that grows leaves copies of what it held behind, which may be a key.
         bytes.reserveCapacity(min(size, limit))
         var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -63,10 +71,10 @@ package enum Files {
         while true {
             let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
-            if count < 0 { return .failure(FileFault(errno: errno)) }
-            if count == 0 { return .success(bytes) }
+            if count < 0 { return FileFault(errno: errno) }
+            if count == 0 { return nil }
             bytes.append(contentsOf: chunk[..<count])
-            guard bytes.count <= limit else { return .failure(FileFault(errno: EFBIG)) }
+            guard bytes.count <= limit else { return FileFault(errno: EFBIG) }
         }
     }
 

@@ -24,6 +24,7 @@ enum ListeningSockets {
     /// One socket for a listener of control.
     static func openAlone(host: String, port: UInt16) throws(ProcessFault) -> CInt {
         var address = try BindAddress(host: host, port: port)
+        try probe(&address)
         let descriptor = try address.bind(reusePort: false)
         guard listen(descriptor, 128) == 0 else { throw address.fault(errno) }
         return descriptor
@@ -44,13 +45,28 @@ enum ListeningSockets {
                 throw ProcessFault("cannot listen on \(path): \(Places.notASocket)")
             }
             // The state directory's lock keeps away a gateway on the same directory, not one on another.
-            guard !address.isAnswered else { throw address.fault(EADDRINUSE) }
+            try awaitSilence(of: address, path: path)
             _ = unsafe unlink(path)
         }
         let descriptor = try address.bind(reusePort: false)
         guard unsafe chmod(path, 0o660) == 0, listen(descriptor, 128) == 0 else { throw address.fault(errno) }
         if let owner { _ = unsafe chown(path, owner.user, owner.group) }
         return descriptor
+    }
+
+    /// Waits until nobody answers at `path`: the control of a killed gateway goes within milliseconds, as for `probe`.
+    private static func awaitSilence(of address: BindAddress, path: String) throws(ProcessFault) {
+        var tries = 0
+        while address.isAnswered {
+            tries += 1
+            guard tries < 50 else {
+                throw ProcessFault(
+                    "cannot listen on \(path): Address already in use: another gateway answers there",
+                    nextSteps: ["end the program that listens there, or choose another address"]
+                )
+            }
+            usleep(10_000)
+        }
     }
 
     /// SO_REUSEPORT would share a port with another gateway of ours without a word; a socket without it does not.
