@@ -141,6 +141,15 @@ def test_a_killed_supervisor_leaves_nobody_behind_and_can_be_started_again(stand
     assert left == []
 
 
+def test_a_killed_supervisor_can_be_started_again_at_once(stand):
+    gateway, app = stand
+    for _ in range(3):
+        gateway.process.kill()
+        gateway.process.wait()
+        gateway.start()
+        assert gateway.get("/v1/hello", app.fields).status == 200
+
+
 def test_a_killed_control_process_is_started_again(stand):
     gateway, app = stand
     control = [p for p in gateway.descendants() if p not in gateway.workers() and p != gateway.redis()]
