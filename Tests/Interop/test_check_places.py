@@ -130,8 +130,10 @@ def test_a_pipe_with_a_reader_is_an_access_log(changed):
         reader.communicate()
 
 
-def test_what_check_looks_at_it_leaves_as_it_was(changed):
-    gateway, folder = changed(lambda c, f: (c["log"].update(access=f + "/new.log"), c["state"].update(directory=f + "/state")))
+@pytest.mark.parametrize("state", ["/state", "/state/", "//state"])
+def test_what_check_looks_at_it_leaves_as_it_was(changed, state):
+    gateway, folder = changed(lambda c, f: (
+        c["log"].update(access=f + "/new.log"), c["state"].update(directory=f + state), c["admin"].update(address="unix:%s/state/own.sock" % f)))
     before = sorted(os.listdir(folder))
     assert gateway.run("check", "--config", gateway.file).returncode == 0
     assert sorted(os.listdir(folder)) == before
@@ -147,5 +149,5 @@ def test_two_gateways_do_not_take_each_others_admin_socket(changed, stand):
             text = text.replace("127.0.0.1:%d" % port, "127.0.0.1:%d" % free.getsockname()[1])
     other.write_text(text)
     result = gateway.run("run", "--config", other)
-    assert result.returncode != 0 and "Address already in use" in result.stderr, result
+    assert result.returncode != 0 and "admin.sock: Address already in use: another gateway answers there" in result.stderr, result
     assert gateway.run("status").returncode == 0

@@ -94,9 +94,16 @@ extension Unicode.Scalar {
     /// Whether it is nothing that a person sees: it steers the terminal, ends a line, turns the direction of what follows,
     /// or makes two names look the same.
     package var isUnseen: Bool {
+        switch value {
+        // Persian is spelled with the one, and families of emoji with the other.
+        case 0x200C, 0x200D: return false
+        // Fillers, which are letters by their category.
+        case 0x034F, 0x115F, 0x1160, 0x3164, 0xFFA0: return true
+        default: break
+        }
         switch properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: false
+        case .control, .format, .lineSeparator, .paragraphSeparator: return true
+        default: return false
         }
     }
 }

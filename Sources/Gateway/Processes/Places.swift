@@ -53,7 +53,7 @@ enum Places {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
             guard errno == ENOENT else { return systemMessage(errno) }
-            return parent(of: path) == state ? nil : parentProblem(path)
+            return parent(of: path) == plain(state) ? nil : parentProblem(path)
         }
         return status.st_mode & S_IFMT == S_IFSOCK ? nil : notASocket
     }
@@ -96,8 +96,14 @@ enum Places {
     }
 
     private static func parent(of path: String) -> String {
+        let path = plain(path)
         let cut = path.lastIndex(of: "/") ?? path.startIndex
         return cut == path.startIndex ? "/" : String(path[..<cut])
+    }
+
+    /// An absolute path without the slashes that say nothing: doubled ones, and one at the end.
+    private static func plain(_ path: String) -> String {
+        "/" + path.split(separator: "/").joined(separator: "/")
     }
 
     /// A reader that reads to the end would end if what was opened here to find it were closed before the log is opened.
