@@ -165,7 +165,10 @@ def test_a_text_that_one_worker_cannot_take_is_taken_back_everywhere(stand):
     gateway, app = stand
     assert judge(gateway, app, 8) == OLD
     without_access(gateway)
-    gateway.configuration.setdefault("log", {})["access"] = str(gateway.directory / "no-such-folder/access.log")
+    # A link that leads nowhere looks like a file that is still to be made.
+    link = gateway.directory / "link.log"
+    link.symlink_to(gateway.directory / "no-such-folder/access.log")
+    gateway.configuration.setdefault("log", {})["access"] = str(link)
     gateway.write()
     result = gateway.run("reload")
     told = result.stdout + result.stderr
