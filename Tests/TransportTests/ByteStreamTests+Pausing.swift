@@ -106,4 +106,73 @@ extension ByteStreamTests {
         #expect(probe.received == pattern(30_000))
         #expect(probe.failure == .reset)
     }
+
+    /// Takes a byte at a time and lets the others have their turn in between.
+    @Reactor private func sipping(_ probe: Probe, first: @escaping @Reactor () -> Void = {}) {
+        probe.consumes = false
+        probe.onReceived = { stream in
+            if probe.received.isEmpty { first() }
+            probe.received.append(stream.inbound.bytes[0])
+            stream.consume(1)
+            if !stream.inbound.isEmpty { stream.yieldTurn() }
+        }
+    }
+
+    @Test @Reactor func `a reset that comes while a stream waits for its turn loses nothing that came before`()
+        async throws
+    {
+        let door = try Door(loop)
+        defer { door.close() }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        let (stream, _) = try await door.first()
+        sipping(probe) { stream.reset() }
+        stream.write(pattern(60_000).span)
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.received.count == 60_000 && probe.received.last == pattern(60_000).last)
+        #expect(probe.failure == .reset)
+    }
+
+    @Test @Reactor func `a reset directly behind the data waits until they are looked at`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        let (stream, _) = try await door.first()
+        sipping(probe)
+        // Both fall into one turn of the loop, so that one event tells of them.
+        stream.write(pattern(3_000).span)
+        stream.flushNow()
+        stream.reset()
+        usleep(1000)
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.received.count == 3_000 && probe.received.last == pattern(3_000).last)
+        #expect(probe.failure == .reset)
+    }
+
+    @Test @Reactor func `a reset directly behind the data waits for a reader that paused at their sight`() async throws
+    {
+        let door = try Door(loop)
+        defer { door.close() }
+        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        let (stream, _) = try await door.first()
+        probe.consumes = false
+        probe.onReceived = { $0.pauseReading() }
+        stream.write(pattern(3_000).span)
+        stream.flushNow()
+        stream.reset()
+        try await eventually(loop) { client.inbound.count == 3_000 }
+        try await loop.sleep(for: .milliseconds(20))
+        #expect(!probe.isClosed)
+        probe.onReceived = nil
+        probe.consumes = true
+        client.resumeReading()
+        try await eventually(loop) { probe.isClosed }
+        #expect(probe.received.count == 3_000 && probe.received.last == pattern(3_000).last)
+        #expect(probe.failure == .reset)
+    }
 }

@@ -72,16 +72,19 @@ final class TimerWheel {
     private nonisolated(unsafe) let heads: UnsafeMutablePointer<Unmanaged<LoopTimer>?>
     /// One bit for each slot that is not empty.
     private nonisolated(unsafe) let occupied: UnsafeMutablePointer<UInt64>
-    /// Those whose time has come, until they fire.
-    private var due = WaitingLine<LoopTimer>()
-    /// Past so much of a turn what is due waits for the next, but for a few.
-    private static let fireTime: UInt64 = 500_000
+    /// The chain of those whose time has come, until they fire, behind those of the slots; its last one.
+    ///
+    /// It holds them no more than a slot does: a timer that is freed before its turn does not fire.
+    private nonisolated static let dueSlot = slots
+    private nonisolated(unsafe) var lastDue: Unmanaged<LoopTimer>?
+    /// When those that are due have had so much of a turn, the others wait for the next.
+    private static let fireTime: UInt64 = 250_000
     /// The first tick that has not been handled.
     private var current: UInt64 = 0
 
     nonisolated init() {
-        unsafe heads = .allocate(capacity: TimerWheel.slots)
-        unsafe heads.initialize(repeating: nil, count: TimerWheel.slots)
+        unsafe heads = .allocate(capacity: TimerWheel.slots + 1)
+        unsafe heads.initialize(repeating: nil, count: TimerWheel.slots + 1)
         unsafe occupied = .allocate(capacity: TimerWheel.slots / 64)
         unsafe occupied.initialize(repeating: 0, count: TimerWheel.slots / 64)
     }
@@ -98,6 +101,7 @@ final class TimerWheel {
     /// Links the timer, unless it already waits at or before its deadline.
     fileprivate func schedule(_ timer: LoopTimer) {
         let due = max(tickNotBefore(timer.deadline), current)
+        // One that is due stays in its chain, and is linked anew when its turn comes.
         if unsafe timer.slot != LoopTimer.unlinked {
             if timer.dueTick <= due { return }
             unlink(timer)
@@ -106,9 +110,9 @@ final class TimerWheel {
     }
 
     /// Whether some are due and have not fired.
-    var isBehind: Bool { !due.isEmpty }
+    var isBehind: Bool { unsafe heads[Self.dueSlot] != nil }
 
-    /// Fires what is due; a callback may arm, cancel and free any timer.
+    /// Fires what is due, a while of it; a callback may arm, cancel and free any timer.
     func advance(to now: MonotonicInstant) {
         let last = now.nanoseconds / Self.tick
         defer { if isBehind { fireDue(now: now) } }
@@ -157,7 +161,7 @@ final class TimerWheel {
             guard timer.dueTick <= last else { continue }
             unlink(timer)
             if timer.deadline <= now {
-                due.append(timer)
+                appendDue(timer)
             } else if timer.isArmed {
                 self.link(timer, due: max(tickNotBefore(timer.deadline), current))
             }
@@ -167,13 +171,32 @@ final class TimerWheel {
     /// Fires those that are due, but for what would make a turn long: a thousand clients that are cut at once have one
     /// deadline.
     private func fireDue(now: MonotonicInstant) {
+        let end = MonotonicInstant.readClock().nanoseconds &+ Self.fireTime
         var count = 0
-        while let timer = due.popFirst() {
-            guard timer.deadline <= now else { continue }
+        while let first = unsafe heads[Self.dueSlot] {
+            let timer = unsafe first._withUnsafeGuaranteedRef { $0 }
+            unlink(timer)
+            guard timer.deadline <= now else {
+                if timer.isArmed { link(timer, due: max(tickNotBefore(timer.deadline), current)) }
+                continue
+            }
             timer.fire()
             count &+= 1
-            if count & 3 == 0, MonotonicInstant.readClock().nanoseconds &- now.nanoseconds > Self.fireTime { return }
+            if count & 3 == 0, MonotonicInstant.readClock().nanoseconds > end { return }
         }
+    }
+
+    private func appendDue(_ timer: LoopTimer) {
+        let link = unsafe Unmanaged.passUnretained(timer)
+        unsafe timer.slot = Self.dueSlot
+        unsafe timer.previous = lastDue
+        unsafe timer.next = nil
+        if let last = unsafe lastDue {
+            unsafe last._withUnsafeGuaranteedRef { unsafe $0.next = link }
+        } else {
+            unsafe heads[Self.dueSlot] = link
+        }
+        unsafe lastDue = link
     }
 
     private func tickNotBefore(_ instant: MonotonicInstant) -> UInt64 {
@@ -215,7 +238,8 @@ final class TimerWheel {
             unsafe previous._withUnsafeGuaranteedRef { unsafe $0.next = next }
         } else {
             unsafe heads[slot] = next
-            if unsafe next == nil { unsafe occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
+            if unsafe next == nil, slot < Self.slots { unsafe occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
         }
+        if unsafe next == nil, slot == Self.dueSlot { unsafe lastDue = previous }
     }
 }

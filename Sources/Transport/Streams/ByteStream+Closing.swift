@@ -130,7 +130,7 @@ extension ByteStream {
 
     /// epoll reported an error, which a paused stream would not meet by reading; a server's last words are waited for.
     func reportSocketError() {
-        guard isReadingPaused && !isOutgoing || inboundEnded || wantsClose else { return readAvailable() }
+        guard isReadingPaused && !isOutgoing || inboundEnded || wantsClose else { return goOnReading() }
         var code: CInt = 0
         var length = socklen_t(MemoryLayout<CInt>.size)
         unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)

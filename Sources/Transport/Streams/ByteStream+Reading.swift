@@ -15,6 +15,12 @@ enum Filling: Equatable {
     case failed(StreamFailure)
 }
 
+/// How the input ended, while bytes that came before it wait to be looked at.
+enum OwedEnd: Equatable {
+    case ended
+    case failed(StreamFailure)
+}
+
 extension ByteStream {
     /// Reads no more until `resumeReading()`; the kernel's buffer then holds the peer back.
     package func pauseReading() {
@@ -26,7 +32,7 @@ extension ByteStream {
         guard isReadingPaused else { return }
         isReadingPaused = false
         if !inbound.isEmpty { owesReceived = true }
-        if owesReceived || owesEnd || mayHaveInput { loop.atEndOfTurn(self) }
+        if owesReceived || owedEnd != nil || mayHaveInput { loop.atEndOfTurn(self) }
     }
 
     /// Removes `length` bytes from the front of `inbound` and lets reading go on.
@@ -62,15 +68,15 @@ extension ByteStream {
                 guard phase == .open else { return }
             }
         }
-        if owesEnd, !owesReceived, !isReadingPaused { return reportEnd() }
+        if let owedEnd, !owesReceived, !isReadingPaused { return report(owedEnd) }
         readAvailable()
     }
 
     /// Reads until the socket is empty, the owner pauses or lets `inbound` fill up, or it is another stream's turn.
     func readAvailable() {
         var rounds = loop.isCrowded ? 2 : 0
-        while phase == .open, !isReadingPaused, !wantsClose, !owesReceived, inbound.count < limits.inboundHighWater,
-            mayHaveInput
+        while phase == .open, !isReadingPaused, !wantsClose, !owesReceived, owedEnd == nil, mayHaveInput,
+            inbound.count < limits.inboundHighWater
         {
             if rounds == 4 { return loop.continueLater(self) }
             rounds &+= 1
@@ -83,13 +89,20 @@ extension ByteStream {
             }
             switch filling {
             case .drained, .full: break
-            // What came before the end is looked at first.
-            case .ended: owesReceived ? owesEnd = true : reportEnd()
-            case .failed(let failure): return fail(failure)
+            case .ended:
+                // What came before the end is looked at first.
+                guard owesReceived else { reportEnd(); break }
+                owedEnd = .ended
+            case .failed(let failure):
+                // An answer that came before it too; of a client that is gone nothing is wanted.
+                guard isOutgoing, owesReceived || isReadingPaused else { return fail(failure) }
+                owedEnd = .failed(failure)
             }
         }
         if wantsClose, phase == .open, mayRead { discardInput() }
-        if let brokenBy, phase == .open, !isReadingPaused, !owesReceived, !owesEnd, !mayHaveInput { fail(brokenBy) }
+        if let brokenBy, phase == .open, !isReadingPaused, !owesReceived, owedEnd == nil, !mayHaveInput {
+            fail(brokenBy)
+        }
     }
 
     func deliver() {
@@ -98,8 +111,15 @@ extension ByteStream {
         isReading = false
     }
 
+    private func report(_ end: OwedEnd) {
+        owedEnd = nil
+        switch end {
+        case .ended: reportEnd()
+        case .failed(let failure): fail(failure)
+        }
+    }
+
     private func reportEnd() {
-        owesEnd = false
         inboundEnded = true
         mayRead = false
         owner?.streamEnded(self)

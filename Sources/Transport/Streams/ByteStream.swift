@@ -56,7 +56,8 @@ package final class ByteStream: EventSource {
     var isReadingPaused = false
     var isReading = false
     var owesReceived = false
-    var owesEnd = false
+    /// Not reported yet: bytes that came before it are looked at first.
+    var owedEnd: OwedEnd?
     var owesDrained = false
     var wantsClose = false
     var wantsWriteEnd = false
@@ -209,7 +210,7 @@ package final class ByteStream: EventSource {
         guard phase == .open else { return }
         flush()
         guard phase == .open, !isReadingPaused else { return }
-        guard owesReceived || owesEnd || mayHaveInput || wantsClose else { return }
+        guard owesReceived || owedEnd != nil || mayHaveInput || wantsClose else { return }
         // While turns are long, who has more to read does so behind those who only just came.
         loop.isMeasuring || loop.waitsItsTurn(self) ? loop.continueLater(self) : goOnReading()
     }
