@@ -38,7 +38,8 @@ def stand(make, nginx, authority, server):
         app = gateway.create_app()
         server.app = app.id
         if wait:
-            eventually(lambda: get(gateway, app, server.token()) == 200)
+            # On every worker, however slow the machine is: the kernel spreads the connections.
+            eventually(lambda: {get(gateway, app, server.token()) for _ in range(12)} == {200})
         return gateway, app
 
     return stand
@@ -58,7 +59,6 @@ def fetches(gateway, outcome):
 
 def test_every_worker_knows_the_keys_and_a_started_one_has_them_at_once_although_the_issuer_is_down(stand, server):
     gateway, app = stand()
-    assert {get(gateway, app, server.token()) for _ in range(8)} == {200}
     assert fetches(gateway, "fetched") == 1 and server.fetches == 1, "control fetches, once for all"
     eventually(lambda: samples(gateway, "sallyport_issuer_keys{")['sallyport_issuer_keys{issuer="acme"}'] == 1)
     token = server.token()
@@ -67,11 +67,16 @@ def test_every_worker_knows_the_keys_and_a_started_one_has_them_at_once_although
     for pid in old:
         os.kill(pid, signal.SIGKILL)
     gateway.wait_for_workers(2, without=old)
-    eventually(lambda: attempt(gateway, app, token) == 200)
-    assert {get(gateway, app, token) for _ in range(8)} == {200}
+
+    def is_served():
+        answers = {attempt(gateway, app, token) for _ in range(12)}
+        assert answers <= {200, None}, "no worker serves without the keys"
+        return answers == {200}
+
+    eventually(is_served)
     gateway.stop()
     gateway.start()
-    assert {get(gateway, app, token) for _ in range(8)} == {200}, "from Redis, the issuer is down"
+    assert {get(gateway, app, token) for _ in range(12)} == {200}, "from Redis, the issuer is down"
     eventually(lambda: gateway.cli("issuers", "list")["issuers"][0]["keys"] == 1)
 
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -44,11 +45,15 @@ def test_an_orderly_stop_is_no_error(make, backend):
     assert " error " not in gateway.output() and "cannot be followed" not in gateway.output(), gateway.output()
 
 
+def is_listening(path):
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
+
+
 def test_whoever_asks_right_after_the_start_waits_and_is_answered(make, backend):
     """The first signing key of all is made a moment after the socket is there."""
     gateway = make([route("api", "/v1/")], {"api": {"endpoints": [url(backend)]}}, workers=1, start=False).start(wait=False)
-    socket = pathlib.Path(gateway.configuration["admin"]["address"].removeprefix("unix:"))
-    eventually(socket.exists, pause=0.001)
+    eventually(lambda: is_listening(gateway.configuration["admin"]["address"].removeprefix("unix:")), pause=0.001)
     gateway.admin("POST", "/organizations", {"id": "acme"})
     app = gateway.admin("POST", "/apps", {"name": "web", "organization": "acme"})["app_id"]
     assert gateway.admin("POST", "/apps/%s/tokens" % app, {})["token"]
