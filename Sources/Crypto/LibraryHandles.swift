@@ -5,9 +5,9 @@ import COpenSSL
 
 /// A reference to an algorithm of the library, fetched once: fetching it per call costs more than a small hash.
 @safe
-final class FetchedDigest: @unchecked Sendable {
-    // Proof for @unchecked: the pointer never changes, and the library's method objects are immutable and counted.
-    let pointer: OpaquePointer
+final class FetchedDigest: Sendable {
+    // Proof: the pointer never changes, and the library's method objects are immutable and counted.
+    nonisolated(unsafe) let pointer: OpaquePointer
 
     /// SHA-256.
     static let sha256 = FetchedDigest("SHA256")
@@ -28,9 +28,9 @@ final class FetchedDigest: @unchecked Sendable {
 
 /// The MAC method behind `HMACSHA256`, fetched once.
 @safe
-final class FetchedMAC: @unchecked Sendable {
-    // Proof for @unchecked: as for FetchedDigest.
-    let pointer: OpaquePointer
+final class FetchedMAC: Sendable {
+    // Proof: as for FetchedDigest.
+    nonisolated(unsafe) let pointer: OpaquePointer
 
     /// HMAC.
     static let hmac = FetchedMAC("HMAC")
@@ -45,9 +45,9 @@ final class FetchedMAC: @unchecked Sendable {
 
 /// A cipher, fetched once.
 @safe
-final class FetchedCipher: @unchecked Sendable {
-    // Proof for @unchecked: as for FetchedDigest.
-    let pointer: OpaquePointer
+final class FetchedCipher: Sendable {
+    // Proof: as for FetchedDigest.
+    nonisolated(unsafe) let pointer: OpaquePointer
 
     /// AES-256 in Galois/Counter mode.
     static let aes256GCM = FetchedCipher("AES-256-GCM")

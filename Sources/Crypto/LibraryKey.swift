@@ -9,9 +9,9 @@ let publicKeySelection = CInt(OSSL_KEYMGMT_SELECT_ALL_PARAMETERS | OSSL_KEYMGMT_
 /// A key that holds a curve and no point, made once for each curve: copying it and setting a point costs a third of
 /// building a key from parameters.
 @safe
-final class CurveTemplate: @unchecked Sendable {
-    // Proof for @unchecked: the pointer never changes, and copying a key only reads it.
-    private let pointer: OpaquePointer
+final class CurveTemplate: Sendable {
+    // Proof: the pointer never changes, and copying a key only reads it.
+    nonisolated(unsafe) private let pointer: OpaquePointer
 
     static let p256 = CurveTemplate("P-256")
     static let p384 = CurveTemplate("P-384")

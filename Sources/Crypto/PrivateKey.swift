@@ -6,9 +6,9 @@ import Encodings
 
 /// A private key that we sign with; immutable, usable from any thread, never printed.
 @safe
-package final class PrivateKey: @unchecked Sendable {
-    // Proof for @unchecked: as for PublicKey.
-    private let key: OpaquePointer
+package final class PrivateKey: Sendable {
+    // Proof: as for PublicKey.
+    nonisolated(unsafe) private let key: OpaquePointer
     /// The public half.
     package let publicKey: PublicKey
 

@@ -15,9 +15,9 @@ extension OID {
 
 /// A public key that signatures are checked with; immutable, usable from any thread.
 @safe
-package final class PublicKey: @unchecked Sendable {
-    // Proof for @unchecked: `key` is set once, never handed out, and the library locks what it caches inside of it.
-    private let key: OpaquePointer
+package final class PublicKey: Sendable {
+    // Proof: `key` is set once, never handed out, and the library locks what it caches inside of it.
+    nonisolated(unsafe) private let key: OpaquePointer
     /// What kind of key this is.
     package let kind: KeyKind
     /// The SubjectPublicKeyInfo, in DER.

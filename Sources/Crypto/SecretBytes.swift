@@ -5,9 +5,9 @@ import COpenSSL
 
 /// A secret: no description, no equality but in constant time, overwritten when the last reference goes.
 @safe
-package final class SecretBytes: @unchecked Sendable {
-    // Proof for @unchecked: the memory is written in init and deinit only, so every thread reads the same bytes.
-    private let memory: UnsafeMutableRawBufferPointer
+package final class SecretBytes: Sendable {
+    // Proof: the memory is written in init and deinit only, so every thread reads the same bytes.
+    nonisolated(unsafe) private let memory: UnsafeMutableRawBufferPointer
 
     /// A copy of `bytes`; the caller's own copy is the caller's to wipe.
     package init(_ bytes: Span<UInt8>) {
