@@ -45,6 +45,25 @@ import Testing
         for client in clients { client.close() }
     }
 
+    @Test @Reactor func `nobody is let in while a crowd of sockets waits to be closed`() async throws {
+        let door = try Door(loop)
+        defer { door.close() }
+        let clients = (0..<330).map { _ in ByteStream(loop: loop, connectingTo: door.socket.address) }
+        for client in clients { client.start(owner: Probe()) }
+        try await eventually(loop) { door.streams.count == 330 }
+        var crowdAtEntry: [Bool] = []
+        door.prepare = { [loop] _, _ in crowdAtEntry.append(loop.closing.isCrowded) }
+        let late = ByteStream(loop: loop, connectingTo: door.socket.address)
+        late.start(owner: Probe())
+        for stream in door.streams { stream.close() }
+        let isCrowded = loop.closing.isCrowded
+        #expect(isCrowded)
+        try await eventually(loop) { door.streams.count == 331 }
+        #expect(crowdAtEntry == [false])
+        late.close()
+        for client in clients { client.close() }
+    }
+
     @Test @Reactor
     func `timers that are due at once are spread over turns, and one that is cancelled meanwhile does not fire`()
         async throws

@@ -67,6 +67,7 @@ struct WaitingLine<Element> {
     private var waiting: [Element] = []
     private var first = 0
 
+    var count: Int { waiting.count &- first }
     var isEmpty: Bool { first == waiting.count }
 
     mutating func append(_ element: Element) { waiting.append(element) }

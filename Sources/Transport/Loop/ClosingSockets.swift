@@ -13,10 +13,16 @@ struct ClosingSockets: ~Copyable {
 
     /// So many a turn are closed at once.
     private static let closedAtOnce = 4
-    /// So long the others may take of one turn, but for the first of them.
+    /// So long the others may take of one turn, but for the first of them, and the longest where many wait.
     private static let time: UInt64 = 100_000
+    private static let longestTime: UInt64 = 400_000
+    /// While more wait, none is accepted: each still holds a descriptor.
+    private static let most = 256
 
     var isEmpty: Bool { waiting.isEmpty }
+
+    /// Whether so many wait that no new connection is to be made.
+    var isCrowded: Bool { waiting.count > Self.most }
 
     mutating func turnBegins() { closed = 0 }
 
@@ -33,5 +39,8 @@ struct ClosingSockets: ~Copyable {
     mutating func popFirst() -> EventSource? { waiting.popFirst() }
 
     /// When no more are to be closed in this turn.
-    static func end() -> UInt64 { MonotonicInstant.readClock().nanoseconds &+ time }
+    func end() -> UInt64 {
+        let time = Self.time &* UInt64(1 + waiting.count / 64)
+        return MonotonicInstant.readClock().nanoseconds &+ min(time, Self.longestTime)
+    }
 }

@@ -17,7 +17,7 @@ extension EventLoop {
 
     /// Closes some of those that wait.
     func closeSome() {
-        let end = ClosingSockets.end()
+        let end = closing.end()
         repeat {
             guard let source = closing.popFirst() else { return }
             forget(source)

@@ -160,7 +160,8 @@ package final class EventLoop {
 
     private func turn() {
         let wait = waitMilliseconds
-        let count = unsafe epoll_wait(epoll, events, Self.eventsPerTurn, wait)
+        let fetched = unsafe epoll_wait(epoll, events, Self.eventsPerTurn, wait)
+        let count = max(fetched, 0)
         let before = now
         now = .readClock()
         wallClock = 0
@@ -173,7 +174,7 @@ package final class EventLoop {
         }
         // Of a process that was stopped, or a full list of events, more may be there than was fetched.
         let hasSlept =
-            count < 0 || now.nanoseconds &- before.nanoseconds > (UInt64(max(wait, 0)) &+ Self.stall) &* 1_000_000
+            fetched < 0 || now.nanoseconds &- before.nanoseconds > (UInt64(max(wait, 0)) &+ Self.stall) &* 1_000_000
         if timersAreDue(mayBeBehind: hasSlept || count == Self.eventsPerTurn) { timers.advance(to: now) }
         executor.runJobs(limit: Self.jobsPerTurn)
         if unsafe !enlisted.isEmpty { flush() }

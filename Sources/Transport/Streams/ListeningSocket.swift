@@ -80,10 +80,11 @@ package final class ListeningSocket: EventSource {
     }
 
     override func ready(_ readiness: Readiness) {
+        // Level-triggered: those that wait are reported again.
+        if loop.closing.isCrowded { return }
         let began = MonotonicInstant.readClock().nanoseconds
         for _ in 0..<Self.acceptsPerTurn {
             guard isRegistered, let taker, acceptOne(taker) else { return }
-            // Level-triggered: those that wait are reported again.
             if MonotonicInstant.readClock().nanoseconds &- began > Self.acceptTime { return }
         }
     }
