@@ -60,8 +60,8 @@ extension HTTP2Downstream {
     /// buffers to free.
     ///
     /// The connection counts until the last of them has ended.
-    private func abandonExchanges(_ failure: ClientFailure, within limit: Duration = .microseconds(100)) {
-        let end = MonotonicInstant.readClock().advanced(by: limit)
+    private func abandonExchanges(_ failure: ClientFailure, until end: MonotonicInstant? = nil) {
+        let end = end ?? MonotonicInstant.readClock().advanced(by: .microseconds(100))
         while let side = sides.last {
             side.end(failure)
             remove(side)
@@ -79,8 +79,8 @@ extension HTTP2Downstream {
     }
 
     /// The time to drain is over.
-    func cut() {
+    func cut(by end: MonotonicInstant) {
         close(.drainEnded)
-        abandonExchanges(.drainEnded, within: .seconds(1))
+        abandonExchanges(.drainEnded, until: end)
     }
 }

@@ -13,7 +13,9 @@ protocol ClientConnection: AnyObject {
     /// The time to drain has passed: what is under way is told and ended.
     func goAway()
     /// Ends at once, whatever is under way: the time for saying goodbye is over too.
-    func cut()
+    ///
+    /// What is ended by `end` has its line in the access log.
+    func cut(by end: MonotonicInstant)
     /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool
     /// A new configuration is in force; what it says of the connection itself may ask for a new one.

@@ -49,7 +49,7 @@ extension HTTP1Downstream {
     /// The time to drain has passed.
     func goAway() { exchange?.goAway() }
 
-    func cut() { fail(.drainEnded) }
+    func cut(by end: MonotonicInstant) { fail(.drainEnded) }
 
     /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool {

@@ -60,5 +60,5 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
         worker.connectionClosed(self)
     }
 
-    func cut() { drain() }
+    func cut(by end: MonotonicInstant) { drain() }
 }

@@ -19,7 +19,8 @@ extension Worker {
             let isOver = told.map { now >= $0.advanced(by: Self.farewell) } ?? false
             if connections.isEmpty || isOver {
                 // What is cut has its line in the access log too.
-                for connection in connections.values { connection.cut() }
+                let end = MonotonicInstant.readClock().advanced(by: Self.cutting)
+                for connection in connections.values { connection.cut(by: end) }
                 return done()
             }
             if now >= end, told == nil {
@@ -35,4 +36,6 @@ extension Worker {
 
     /// What is said at the end has this long to go out.
     private static let farewell: Duration = .milliseconds(200)
+    /// And what is cut so long to be written down, all of it together.
+    private static let cutting: Duration = .seconds(1)
 }
