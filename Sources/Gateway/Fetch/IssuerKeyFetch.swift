@@ -107,16 +107,20 @@ final class IssuerKeyFetch {
 
     /// Whether this node is the one that fetches for all, with the allowance that was taken; gives it back otherwise.
     private func mayRefetch(_ source: IssuerKeys) async throws(RegistryError) -> Bool {
-        let mayFetch: Bool
+        let (asked, mayFetch): (Set<String>, Bool)
+        asked = source.lacking
+        source.lacking = []
         do throws(RegistryError) {
             mayFetch = try await registry.mayRefetch(source.name, pause: KeySetSchedule.pause)
         } catch {
             allowance.giveBack()
+            source.lacking.formUnion(asked)
             throw error
         }
         if !mayFetch { allowance.giveBack() }
-        source.lacking = []
         source.schedule.wantedFetchBegan(at: loop.now)
+        // Who asked meanwhile may want more than what is fetched now.
+        if !source.lacking.isEmpty { source.schedule.keyMissing(at: loop.now) }
         return mayFetch
     }
 
