@@ -29,7 +29,7 @@ package enum AtomicFile {
         do throws(SystemError) {
             try write(bytes, to: descriptor)
             if isDurable, fsync(descriptor) != 0 { throw SystemError(errno) }
-            if let owner, fchown(descriptor, owner.user, owner.group) != 0 { throw SystemError(errno) }
+            if let owner { try give(descriptor, to: owner) }
             guard unsafe rename(fresh, path) == 0 else { throw SystemError(errno) }
         } catch {
             // Half a file takes room of a disk that has none, and may hold half a secret.
@@ -38,6 +38,16 @@ package enum AtomicFile {
         }
         // The name of a new file outlives a power cut only once its folder is on disk too.
         if folder >= 0, fsync(folder) != 0 { throw SystemError(errno) }
+    }
+
+    /// A file system that lets nobody give files away may have given this one to the right owner already.
+    private static func give(_ descriptor: CInt, to owner: (user: uid_t, group: gid_t)) throws(SystemError) {
+        guard fchown(descriptor, owner.user, owner.group) != 0 else { return }
+        let failure = SystemError(errno)
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_uid == owner.user, status.st_gid == owner.group else {
+            throw failure
+        }
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
