@@ -20,7 +20,7 @@ enum StateSection {
     )
     static let authorities = Setting(
         "redis_ca",
-        ValueKind.authorities,
+        ValueKind.startingAuthorities,
         .optional,
         "PEM file of the authorities to trust for rediss. Left out: the system's.",
         reload: .restart
