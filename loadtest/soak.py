@@ -6,15 +6,18 @@
   soak.py [--minutes 30] [--rate 100] [--nice 10]
 
 Good clients send about `rate` requests a second altogether: HTTP/1.1 and HTTP/2, kept and new connections, small and large
-answers, uploads. For a tenth of the time one of the attacks of Tests/Interop/floods.py runs beside them. Prints a line at
-the start, after a sixth, a half and the whole of the time, and ends with 1 when something grew or restarted. Needs nginx,
-the Python packages of Tests/Interop/requirements.txt and a release build (SALLYPORT_BINARY names another).
+answers, uploads. For a tenth of the time one of the attacks of Tests/Interop/floods.py runs beside them, each from an
+address of its own: what is kept of an address must be let go too. Prints a line at the start, after a sixth, a half and
+the whole of the time, and ends with 1 when something grew or restarted. What grows is judged by the trend of the second
+half (the median of the slopes between any two readings), because the first fills pools and tables. Needs nginx, the Python
+packages of Tests/Interop/requirements.txt and a release build (SALLYPORT_BINARY names another).
 """
 import argparse
 import collections
 import os
 import pathlib
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,6 +34,9 @@ import upstreams  # noqa: E402
 import wire  # noqa: E402
 
 KEPT = 40
+MOST = 8  # MiB an hour of all workers together, by the trend of the second half
+SETTLED = 8  # MiB that the first half may fill
+EACH = 20  # seconds between two readings
 
 
 class Good(threading.Thread):
@@ -87,10 +93,11 @@ class Hostile(threading.Thread):
         names = [attack.__name__ for group in ("h1", "h2") for attack in floods.ATTACKS[group]]
         chosen = random.Random(3)
         while time.monotonic() < self.end - 30:
-            name = chosen.choice(names)
+            name, number = chosen.choice(names), len(self.run_of)
+            source = "127.%d.%d.66" % (100 + number // 250, number % 250)
             subprocess.run(
                 ["nice", "-n", str(self.level), sys.executable, TOP / "Tests/Interop/floods.py", "attack", name, "--port", str(self.one.port),
-                 "--clear-port", str(self.one.clear_port), "--seconds", "2", "--connections", "5"], capture_output=True, timeout=60, check=False)
+                 "--clear-port", str(self.one.clear_port), "--seconds", "2", "--connections", "5", "--source", source], capture_output=True, timeout=60, check=False)
             self.run_of.append(name)
             time.sleep(18)
 
@@ -135,29 +142,40 @@ def main():
             nginx.stop()
 
 
+def trend(readings):
+    """MiB an hour: the median of the slopes between any two of (seconds, MiB), which a few high readings do not move."""
+    slopes = [(b - a) / (u - t) * 3600 for i, (t, a) in enumerate(readings) for u, b in readings[i + 1:]]
+    return statistics.median(slopes) if slopes else 0
+
+
 def soak(one, options):
-    began = time.monotonic()
-    end = began + options.minutes * 60
+    began, whole = time.monotonic(), options.minutes * 60
     count = 8
-    clients = [Good(one, count / options.rate, end, seed) for seed in range(count)]
-    hostile = Hostile(one, end, options.nice)
+    clients = [Good(one, count / options.rate, began + whole, seed) for seed in range(count)]
+    hostile = Hostile(one, began + whole, options.nice)
     for thread in [*clients, hostile]:
         thread.start()
-    time.sleep(min(30, options.minutes * 6))
+    time.sleep(min(30, whole / 10))
     line("start", one, clients, hostile)
-    seen = []
-    for share in (1 / 6, 1 / 2, 1):
-        time.sleep(max(0, began + share * options.minutes * 60 - time.monotonic()))
-        if share == 1:
-            for thread in clients:
-                thread.join(30)
-            time.sleep(8)
-        seen.append(line("%g min" % round(share * options.minutes, 1), one, clients, hostile))
+    seen, readings, shares = [], [], [1 / 6, 1 / 2, 1]
+    while shares:
+        time.sleep(max(0, min(EACH, began + shares[0] * whole - time.monotonic())))
+        passed = time.monotonic() - began
+        if passed >= shares[0] * whole:
+            share = shares.pop(0)
+            if share == 1:
+                for thread in clients:
+                    thread.join(30)
+                time.sleep(8)
+            seen.append(line("%g min" % round(share * options.minutes, 1), one, clients, hostile))
+        if passed >= whole / 2 and shares:
+            readings.append((passed, figures(one)[0]))
     for reason, number in sum((c.reasons for c in clients), collections.Counter()).most_common():
         print("  failed %4d: %s" % (number, reason))
-    grew = seen[-1][0] - seen[0][0]
-    good = grew < 8 and seen[-1][1] <= seen[0][1] + 20 and seen[-1][2] == 0
-    print("grew by %.1f MiB between the first and the last reading: %s" % (grew, "flat" if good else "NOT FLAT"))
+    grew, hourly = seen[-1][0] - seen[0][0], trend(readings)
+    good = grew < SETTLED and hourly < MOST and seen[-1][1] <= seen[0][1] + 20 and seen[-1][2] == 0
+    print("grew by %.1f MiB between the first and the last reading, and by %.1f MiB an hour over the second half (%d readings): %s" % (
+        grew, hourly, len(readings), "flat" if good else "NOT FLAT"))
     return 0 if good else 1
 
 
