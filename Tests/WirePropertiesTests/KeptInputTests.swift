@@ -20,7 +20,11 @@ import Testing
         #expect(!files(in: folder).isEmpty)
         for name in Self.names {
             let body = try body(name)
-            for file in files(in: folder) where file.hasPrefix(name + "-") { body(bytes(of: folder + "/" + file)) }
+            for file in files(in: folder) where file.hasPrefix(name + "-") {
+                let bytes = bytes(of: folder + "/" + file)
+                #expect(bytes.contains { $0 != 0 }, "\(file) was not read")
+                body(bytes)
+            }
         }
     }
 
@@ -102,7 +106,8 @@ import Testing
         guard let file = unsafe fopen(path, "re") else { return [] }
         defer { unsafe fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 1 << 17)
-        return Array(bytes.prefix(unsafe fread(&bytes, 1, bytes.count, file)))
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
+        return Array(bytes.prefix(count))
     }
 }
 

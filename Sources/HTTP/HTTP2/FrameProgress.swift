@@ -22,14 +22,24 @@ struct FrameProgress: BitwiseCopyable {
     /// Whether a frame has come that can have ended a stream.
     private(set) var sawEnding = false
 
+    /// CONTINUATION frames of the present header block.
+    private var continuations = 0
+    private let mostContinuations: Int
+
     /// What the frames that have begun cost, in parts of about a quarter of a microsecond.
     private var work = 0
     /// At this much work a step ends with the frame.
     private var workLimit = Int.max
 
-    init(isServer: Bool) {
+    init(isServer: Bool, continuations: Int) {
         left = isServer ? 24 : 0
+        mostContinuations = continuations
     }
+
+    /// Whether the last step stopped behind the first nine bytes of one CONTINUATION too many.
+    ///
+    /// Counted here, because the library counts calls rather than frames: a header that comes in nine pieces is nine.
+    var hasTooManyContinuations: Bool { continuations > mostContinuations }
 
     /// Frames of types that RFC 9113 does not know, which the library passes over in silence.
     var unknownFrames = 0
@@ -72,7 +82,7 @@ struct FrameProgress: BitwiseCopyable {
             }
             take(bytes[at])
             at &+= 1
-            if continued != nil || isToStop { break }
+            if continued != nil || isToStop || hasTooManyContinuations { break }
         }
         return at
     }
@@ -97,10 +107,12 @@ struct FrameProgress: BitwiseCopyable {
             if flags & 1 != 0 { sawEnding = true }
         case 1:
             isInsideBlock = true
+            continuations = 0
             if id > highest { highest = id } else { continued = id }
             if flags & 1 != 0 { sawEnding = true }
         case 3: sawEnding = true
         case 7: isEnding = true
+        case 9: continuations &+= 1
         case 10...: unknownFrames &+= 1
         default: break
         }

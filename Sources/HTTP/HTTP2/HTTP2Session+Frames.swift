@@ -25,11 +25,8 @@ extension HTTP2Session {
         case FrameType.data:
             if length == 0, flags & FrameType.endsStream == 0 { return spend(.emptyFrames, \.emptyFrames) }
         case FrameType.headers:
-            continuationCount = 0
             if length == 0 { return spend(.emptyFrames, \.emptyFrames) }
         case FrameType.continuation:
-            continuationCount += 1
-            if continuationCount > settings.continuations { return stop(.continuations) }
             if length == 0 { return spend(.emptyFrames, \.emptyFrames) }
         case FrameType.reset:
             return spend(.resets, \.resets)

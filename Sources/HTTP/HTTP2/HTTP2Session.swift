@@ -32,7 +32,6 @@ package final class HTTP2Session {
     /// The bytes of the present header block as HTTP/2 counts them, and those of its fields alone.
     var blockBytes = 0
     var fieldBytes = 0
-    var continuationCount = 0
     /// Body bytes of all streams that wait to be sent.
     var outboundTotal = 0
     /// Answered streams whose bodies still come, and until when that is borne; in order of time.
@@ -61,7 +60,7 @@ package final class HTTP2Session {
         self.pool = pool
         self.frames = frames
         budgets = settings.budgets
-        progress = FrameProgress(isServer: role == .server)
+        progress = FrameProgress(isServer: role == .server, continuations: settings.continuations)
         frames.listen(self)
     }
 
@@ -114,6 +113,11 @@ package final class HTTP2Session {
                     isDeaf = true
                     return bytes.count
                 }
+            }
+            if progress.hasTooManyContinuations {
+                guard frames.receive(bytes.extracting(fed..<max(fed, at &- 9))) else { return nil }
+                _ = stop(.continuations)
+                return bytes.count
             }
             if progress.isEnding, progress.isBetweenFrames {
                 // The library looks whether it wants more at the start of each call only.

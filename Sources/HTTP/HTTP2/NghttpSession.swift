@@ -35,8 +35,8 @@ final class NghttpSession {
         unsafe nghttp2_option_set_no_auto_window_update(option, 1)
         // Streams that are over are not kept for the priority tree, which nobody uses.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
-        // Ours is the limit that counts; this one is behind it.
-        unsafe nghttp2_option_set_max_continuations(option, settings.continuations + 8)
+        // Ours is the limit that counts. The library counts every piece of a frame's nine bytes.
+        unsafe nghttp2_option_set_max_continuations(option, 9 * (settings.continuations + 2))
         unsafe nghttp2_option_set_peer_max_concurrent_streams(option, 100)
         var created: OpaquePointer?
         let code =

@@ -9,10 +9,10 @@ import Testing
 struct FrameProgressTests {
     /// What the bytes leave behind, taken whole and one by one.
     static func ends(_ bytes: [UInt8]) -> [(isInsideBlock: Bool, isInsideFrame: Bool)] {
-        var whole = FrameProgress(isServer: true)
+        var whole = FrameProgress(isServer: true, continuations: 8)
         var at = 0
         while at < bytes.count { at = whole.advance(bytes.span, from: at) }
-        var pieces = FrameProgress(isServer: true)
+        var pieces = FrameProgress(isServer: true, continuations: 8)
         for index in bytes.indices { _ = pieces.advance(bytes.span.extracting(index..<index + 1)) }
         return [whole, pieces].map { ($0.isInsideBlock, $0.isInsideFrame) }
     }
@@ -45,7 +45,7 @@ struct FrameProgressTests {
     func `frames that continue a stream are stopped at`() {
         let data = FrameBytes.frame(0, stream: 1, [1, 2, 3]) + FrameBytes.frame(0, stream: 0x0102_0304)
         let bytes = FrameBytes.start + Self.head + data + Self.head
-        var progress = FrameProgress(isServer: true)
+        var progress = FrameProgress(isServer: true, continuations: 8)
         var at = progress.advance(bytes.span)
         #expect(progress.continued == 1 && bytes[at] == 1)
         at = progress.advance(bytes.span, from: at)

@@ -69,6 +69,28 @@ struct HTTP2FloodTests {
         try Self.expect(.continuations, bytes)
     }
 
+    @Test(arguments: [8: nil, 9: HTTP2Failure.flood(.continuations)] as [Int: HTTP2Failure?])
+    func `the pieces of a header block are counted as frames, in however many bytes they come`(
+        count: Int,
+        failure: HTTP2Failure?
+    ) throws {
+        let server = try #require(HTTP2Session(.server))
+        var bytes = FrameBytes.start + FrameBytes.frame(1, flags: 1, stream: 1, FrameBytes.block(FrameBytes.get))
+        for index in 1...count {
+            bytes += FrameBytes.frame(9, flags: index == count ? 4 : 0, stream: 1, FrameBytes.block([("x", "y")]))
+        }
+        var met: HTTP2Failure?
+        for index in bytes.indices where met == nil {
+            do throws(HTTP2Failure) { try server.receive(bytes.span.extracting(index..<index + 1), now: 0) } catch {
+                met = error
+            }
+        }
+        #expect(met == failure)
+        var heads = 0
+        while let event = server.nextEvent() { if case .head = event { heads += 1 } }
+        #expect(heads == (failure == nil ? 1 : 0))
+    }
+
     @Test
     func `a header block that unfolds a thousandfold is cut off`() throws {
         // One indexed value of 3,900 bytes, then one byte for each repetition.
