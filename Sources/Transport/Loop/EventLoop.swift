@@ -30,14 +30,14 @@ package final class EventLoop {
     let executor: LoopExecutor
     let timers = TimerWheel()
 
-    private let epoll: CInt
+    let epoll: CInt
     // Only the loop's thread uses it; `deinit` runs when nothing else can.
     nonisolated(unsafe) let events: UnsafeMutablePointer<epoll_event>
     private var isStopping = false
     /// Each is retained once, from the moment it is enlisted to the end of its flush.
     private var enlisted: [Unmanaged<EventSource>] = unsafe []
     private var flushing: [Unmanaged<EventSource>] = unsafe []
-    private var graveyard: [EventSource] = []
+    var graveyard: [EventSource] = []
     var busy = BusySources()
     var closing = ClosingSockets()
     /// What `LoopTurn` did at once in this turn.
@@ -102,60 +102,12 @@ package final class EventLoop {
         isStopping = true
     }
 
-    /// Watches `source` edge-triggered for everything; never to be called twice for one source.
-    func register(_ source: EventSource, edgeTriggered: Bool = true) throws(SystemError) {
-        var interest = UInt32(EPOLLIN.rawValue)
-        if edgeTriggered {
-            interest |= UInt32(EPOLLOUT.rawValue) | UInt32(EPOLLRDHUP.rawValue) | UInt32(EPOLLET.rawValue)
-        }
-        try control(EPOLL_CTL_ADD, source, interest)
-        // Balanced in `deregister`.
-        _ = unsafe Unmanaged.passRetained(source)
-        source.markRegistered(true)
-    }
-
-    /// Pauses or continues a level-triggered source.
-    func setInterest(of source: EventSource, isOn: Bool) {
-        do {
-            try control(EPOLL_CTL_MOD, source, isOn ? UInt32(EPOLLIN.rawValue) : 0)
-        } catch {
-            preconditionFailure("a registered source has no epoll entry")
-        }
-    }
-
-    /// Stops watching; the caller closes the descriptor next or keeps it.
-    ///
-    /// The source is freed when the turn ends. Closing alone would not do: a child between fork and exec still holds
-    /// the socket, and epoll would go on reporting it under a dead pointer.
-    func deregister(_ source: EventSource) {
-        guard source.isRegistered else { return }
-        source.markRegistered(false)
-        forget(source)
-    }
-
-    /// Takes `source`, which hears nothing any more, out of epoll.
-    func forget(_ source: EventSource) {
-        var event = unsafe epoll_event()
-        unsafe epoll_ctl(epoll, EPOLL_CTL_DEL, source.descriptor, &event)
-        graveyard.append(source)
-        unsafe Unmanaged.passUnretained(source).release()
-    }
-
     /// Calls `source.turnEnded()` once, when this turn's events and jobs are done.
     @inline(__always)
     func atEndOfTurn(_ source: EventSource) {
         guard !source.isEnlisted else { return }
         source.markEnlisted(true)
         unsafe enlisted.append(Unmanaged.passRetained(source))
-    }
-
-    private func control(_ operation: CInt, _ source: EventSource, _ interest: UInt32) throws(SystemError) {
-        var event = unsafe epoll_event()
-        unsafe event.events = interest
-        unsafe event.data.ptr = Unmanaged.passUnretained(source).toOpaque()
-        guard unsafe epoll_ctl(epoll, operation, source.descriptor, &event) == 0 else {
-            throw SystemError(errno)
-        }
     }
 
     private func turn() {

@@ -10,18 +10,18 @@
 @safe
 package final class LoopTimer {
     private let loop: EventLoop
-    fileprivate(set) var deadline = MonotonicInstant.distantFuture
+    var deadline = MonotonicInstant.distantFuture
     /// What happens at the deadline; the timer is disarmed before.
     package var onFire: (@Reactor () -> Void)?
 
     // Links are touched by the wheel and by `deinit`, both on the loop's thread (`deinit` checks).
-    fileprivate nonisolated(unsafe) var next: Unmanaged<LoopTimer>?
-    fileprivate nonisolated(unsafe) var previous: Unmanaged<LoopTimer>?
-    fileprivate nonisolated(unsafe) var slot: Int = LoopTimer.unlinked
-    fileprivate var dueTick: UInt64 = 0
+    nonisolated(unsafe) var next: Unmanaged<LoopTimer>?
+    nonisolated(unsafe) var previous: Unmanaged<LoopTimer>?
+    nonisolated(unsafe) var slot: Int = LoopTimer.unlinked
+    var dueTick: UInt64 = 0
     private nonisolated let wheel: TimerWheel
 
-    fileprivate nonisolated static let unlinked = -1
+    nonisolated static let unlinked = -1
 
     /// A disarmed timer.
     package init(loop: EventLoop, onFire: (@Reactor () -> Void)? = nil) {
@@ -56,190 +56,8 @@ package final class LoopTimer {
         deadline = .distantFuture
     }
 
-    fileprivate func fire() {
+    func fire() {
         deadline = .distantFuture
         onFire?()
-    }
-}
-
-/// Hashed wheel of 1,024 slots of 10 ms; a timer further away than one round is met each round and stays.
-@Reactor
-@safe
-final class TimerWheel {
-    private nonisolated static let tick: UInt64 = 10_000_000
-    private nonisolated static let slots = 1024
-
-    private nonisolated(unsafe) let heads: UnsafeMutablePointer<Unmanaged<LoopTimer>?>
-    /// One bit for each slot that is not empty.
-    private nonisolated(unsafe) let occupied: UnsafeMutablePointer<UInt64>
-    /// The chain of those whose time has come, until they fire, behind those of the slots; its last one.
-    ///
-    /// It holds them no more than a slot does: a timer that is freed before its turn does not fire.
-    private nonisolated static let dueSlot = slots
-    private nonisolated(unsafe) var lastDue: Unmanaged<LoopTimer>?
-    /// When those that are due have had so much of a turn, the others wait for the next.
-    private static let fireTime: UInt64 = 250_000
-    /// The first tick that has not been handled.
-    private var current: UInt64 = 0
-
-    nonisolated init() {
-        unsafe heads = .allocate(capacity: TimerWheel.slots + 1)
-        unsafe heads.initialize(repeating: nil, count: TimerWheel.slots + 1)
-        unsafe occupied = .allocate(capacity: TimerWheel.slots / 64)
-        unsafe occupied.initialize(repeating: 0, count: TimerWheel.slots / 64)
-    }
-
-    deinit {
-        unsafe heads.deallocate()
-        unsafe occupied.deallocate()
-    }
-
-    func start(at now: MonotonicInstant) {
-        current = now.nanoseconds / Self.tick
-    }
-
-    /// Links the timer, unless it already waits at or before its deadline.
-    fileprivate func schedule(_ timer: LoopTimer) {
-        let due = max(tickNotBefore(timer.deadline), current)
-        // One that is due stays in its chain, and is linked anew when its turn comes.
-        if unsafe timer.slot != LoopTimer.unlinked {
-            if timer.dueTick <= due { return }
-            unlink(timer)
-        }
-        link(timer, due: due)
-    }
-
-    /// Whether some are due and have not fired.
-    var isBehind: Bool { unsafe heads[Self.dueSlot] != nil }
-
-    /// Fires what is due, a while of it; a callback may arm, cancel and free any timer.
-    func advance(to now: MonotonicInstant) {
-        let last = now.nanoseconds / Self.tick
-        defer { if isBehind { fireDue(now: now) } }
-        guard last >= current else { return }
-        // After a long sleep one round meets every timer.
-        let first = last - current >= UInt64(Self.slots) ? last - UInt64(Self.slots) + 1 : current
-        current = last + 1
-        var tick = first
-        while tick <= last {
-            let slot = Int(tick % UInt64(Self.slots))
-            if unsafe occupied[slot / 64] & (1 << UInt64(slot % 64)) != 0 { empty(slot, upTo: last, now: now) }
-            tick += 1
-        }
-    }
-
-    /// How long epoll may sleep: to the next slot with a timer, for ever without one.
-    func millisecondsToNext(from now: MonotonicInstant) -> CInt {
-        guard let distance = ticksToOccupiedSlot() else { return -1 }
-        let due = (current + distance) * Self.tick
-        guard due > now.nanoseconds else { return 0 }
-        return CInt(truncatingIfNeeded: (due - now.nanoseconds + 999_999) / 1_000_000)
-    }
-
-    private func ticksToOccupiedSlot() -> UInt64? {
-        let start = Int(current % UInt64(Self.slots))
-        let words = Self.slots / 64
-        var word = start / 64
-        var bits = unsafe occupied[word] & (~0 << UInt64(start % 64))
-        for _ in 0...words {
-            if bits != 0 {
-                let slot = word * 64 + bits.trailingZeroBitCount
-                return UInt64((slot - start + Self.slots) % Self.slots)
-            }
-            word = (word + 1) % words
-            bits = unsafe occupied[word]
-        }
-        return nil
-    }
-
-    /// Takes the whole chain off, then fires or links each again, so that callbacks meet a consistent wheel.
-    private func empty(_ slot: Int, upTo last: UInt64, now: MonotonicInstant) {
-        var chain = unsafe heads[slot]
-        while let link = unsafe chain {
-            let timer = unsafe link._withUnsafeGuaranteedRef { $0 }
-            unsafe chain = timer.next
-            guard timer.dueTick <= last else { continue }
-            unlink(timer)
-            if timer.deadline <= now {
-                appendDue(timer)
-            } else if timer.isArmed {
-                self.link(timer, due: max(tickNotBefore(timer.deadline), current))
-            }
-        }
-    }
-
-    /// Fires those that are due, but for what would make a turn long: a thousand clients that are cut at once have one
-    /// deadline.
-    private func fireDue(now: MonotonicInstant) {
-        let end = MonotonicInstant.readClock().nanoseconds &+ Self.fireTime
-        var count = 0
-        while let first = unsafe heads[Self.dueSlot] {
-            let timer = unsafe first._withUnsafeGuaranteedRef { $0 }
-            unlink(timer)
-            guard timer.deadline <= now else {
-                if timer.isArmed { link(timer, due: max(tickNotBefore(timer.deadline), current)) }
-                continue
-            }
-            timer.fire()
-            count &+= 1
-            if count & 3 == 0, MonotonicInstant.readClock().nanoseconds > end { return }
-        }
-    }
-
-    private func appendDue(_ timer: LoopTimer) {
-        let link = unsafe Unmanaged.passUnretained(timer)
-        unsafe timer.slot = Self.dueSlot
-        unsafe timer.previous = lastDue
-        unsafe timer.next = nil
-        if let last = unsafe lastDue {
-            unsafe last._withUnsafeGuaranteedRef { unsafe $0.next = link }
-        } else {
-            unsafe heads[Self.dueSlot] = link
-        }
-        unsafe lastDue = link
-    }
-
-    private func tickNotBefore(_ instant: MonotonicInstant) -> UInt64 {
-        (instant.nanoseconds &+ (Self.tick - 1)) / Self.tick
-    }
-
-    private func link(_ timer: LoopTimer, due: UInt64) {
-        let slot = Int(due % UInt64(Self.slots))
-        let link = unsafe Unmanaged.passUnretained(timer)
-        timer.dueTick = due
-        unsafe timer.slot = slot
-        unsafe timer.previous = nil
-        unsafe timer.next = heads[slot]
-        unsafe heads[slot]?._withUnsafeGuaranteedRef { unsafe $0.previous = link }
-        unsafe heads[slot] = link
-        unsafe occupied[slot / 64] |= 1 << UInt64(slot % 64)
-    }
-
-    private func unlink(_ timer: LoopTimer) {
-        unsafe unlink(
-            Unmanaged.passUnretained(timer),
-            next: timer.next,
-            previous: timer.previous,
-            slot: timer.slot
-        )
-        unsafe timer.next = nil
-        unsafe timer.previous = nil
-        unsafe timer.slot = LoopTimer.unlinked
-    }
-
-    fileprivate nonisolated func unlink(
-        _ timer: Unmanaged<LoopTimer>,
-        next: Unmanaged<LoopTimer>?,
-        previous: Unmanaged<LoopTimer>?,
-        slot: Int
-    ) {
-        unsafe next?._withUnsafeGuaranteedRef { unsafe $0.previous = previous }
-        if let previous = unsafe previous {
-            unsafe previous._withUnsafeGuaranteedRef { unsafe $0.next = next }
-        } else {
-            unsafe heads[slot] = next
-            if unsafe next == nil, slot < Self.slots { unsafe occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
-        }
-        if unsafe next == nil, slot == Self.dueSlot { unsafe lastDue = previous }
     }
 }

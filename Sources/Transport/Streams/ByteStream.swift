@@ -67,8 +67,8 @@ package final class ByteStream: EventSource {
     var readSize = 4096
     var lingerLeft = 0
     /// What waited to be sent when the flush deadline was armed, and when the flush must be over.
-    private var unsentAtArming = 0
-    private var flushEnd = MonotonicInstant.distantFuture
+    var unsentAtArming = 0
+    var flushEnd = MonotonicInstant.distantFuture
     var startFailure: StreamFailure?
     /// Why nothing can be sent any more, while what the peer said before that is still read.
     var brokenBy: StreamFailure?
@@ -213,41 +213,5 @@ package final class ByteStream: EventSource {
         guard owesReceived || owedEnd != nil || mayHaveInput || wantsClose else { return }
         // While turns are long, who has more to read does so behind those who only just came.
         loop.isMeasuring || loop.waitsItsTurn(self) ? loop.continueLater(self) : goOnReading()
-    }
-
-    private func timerFired() {
-        switch phase {
-        case .connecting: fail(.connectDeadlinePassed)
-        case .handshaking: fail(.handshakeDeadlinePassed)
-        case .open: wantsClose ? flushStalled() : releaseIdleBuffers()
-        case .lingering: finish()
-        case .idle, .closed: break
-        }
-    }
-
-    /// From `closeAfterFlush()` on the peer has so long to take something, and so long to take all.
-    func armForFlush() {
-        if flushEnd == .distantFuture { flushEnd = loop.now.advanced(by: limits.flushPatience) }
-        unsentAtArming = outboundCount
-        timer.arm(at: min(loop.now.advanced(by: limits.flushDeadline), flushEnd))
-    }
-
-    private func flushStalled() {
-        guard outboundCount < unsentAtArming, loop.now < flushEnd else {
-            resetsOnClose = true
-            return fail(.flushDeadlinePassed)
-        }
-        armForFlush()
-    }
-
-    /// Gives empty buffers back; the next byte allocates them again.
-    private func releaseIdleBuffers() {
-        guard inbound.isEmpty, outbound.isEmpty, wire.isEmpty else { return timer.arm(after: limits.idleRelease) }
-        inbound.release()
-        outbound.release()
-        wire.release()
-        readSize = 4096
-        if let ssl = unsafe ssl { unsafe SSL_free_buffers(ssl) }
-        loop.buffersReleased()
     }
 }
