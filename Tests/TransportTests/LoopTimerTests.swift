@@ -50,6 +50,29 @@ import Testing
         return seen ?? 0
     }
 
+    @Test @Reactor func `the process's own timers fire before those of clients that are due, and while they wait`()
+        async throws
+    {
+        var fired = 0
+        var firedBefore: [Int] = []
+        let clients = (0..<80).map { _ in
+            LoopTimer(loop: loop) {
+                fired += 1
+                let end = MonotonicInstant.readClock().advanced(by: .milliseconds(1))
+                while MonotonicInstant.readClock() < end {}
+            }
+        }
+        let due = loop.now.advanced(by: .milliseconds(20))
+        // The wheel meets first what was armed last, and the second is due when clients' have waited for a while.
+        let own = (0..<2).map { _ in LoopTimer(loop: loop, ofProcess: true) { firedBefore.append(fired) } }
+        own[0].arm(at: due)
+        own[1].arm(at: due.advanced(by: .milliseconds(20)))
+        for timer in clients { timer.arm(at: due) }
+        try await eventually(loop) { fired == 80 && firedBefore.count == 2 }
+        #expect(firedBefore[0] == 0)
+        #expect(firedBefore[1] < 60, "\(firedBefore[1]): twenty milliseconds' worth, and some")
+    }
+
     @Test @Reactor func `a timer armed again fires once, at the later time`() async throws {
         var count = 0
         let timer = LoopTimer(loop: loop) { count += 1 }

@@ -14,7 +14,7 @@ package final class DefenceRecorder {
     private let loop: EventLoop
     /// Cases since the last line, and the client of the latest, for each defence whose last line is not a second old.
     private var quiet: [Defence: (cases: Int, client: String)] = [:]
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in writeRest() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in writeRest() }
 
     /// The time between two lines of one defence.
     package static let interval = Duration.seconds(1)

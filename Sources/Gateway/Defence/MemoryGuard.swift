@@ -55,7 +55,7 @@ package final class MemoryGuard {
     private let budgetGauge: Gauge
     private let shedding: Gauge
     private var budget = Int.max
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in look() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in look() }
     private var looks = 0
 
     /// At ten gigabits a second no more than 120 MiB can arrive between two looks.

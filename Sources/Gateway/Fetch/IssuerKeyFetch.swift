@@ -21,7 +21,7 @@ final class IssuerKeyFetch {
     private let now: () -> Int64
     private(set) var sources: [IssuerKeys] = []
     private var allowance = FetchAllowance()
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in tick() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in tick() }
 
     private static let interval = Duration.milliseconds(250)
     private static let deadline = Duration.seconds(10)

@@ -48,7 +48,7 @@ package final class KeyFollower {
     /// When each issuer's keys were asked for last, and which set was held then.
     private var asked: [String: (held: String, at: MonotonicInstant)] = [:]
     private var waiting: [KeyWaiter] = []
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timePassed() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in timePassed() }
     lazy var reader = KeyReader(connection: connection, loop: loop, log: log) { [unowned self] in
         await take($0)
     }

@@ -37,7 +37,7 @@ final class KeyringKeeper {
     let log: Log
     /// The key that everything apps keep is known to be sealed with; nil: not looked yet.
     private var appsSealedWith: String?
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timerFired() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in timerFired() }
 
     private static let interval = Duration.seconds(2)
     private static let firstInterval = Duration.milliseconds(50)

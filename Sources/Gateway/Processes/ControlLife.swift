@@ -16,7 +16,7 @@ final class ControlLife {
     private let link: any SupervisorLink
     private let loop: EventLoop
     private var heard: MonotonicInstant?
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in beat() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in beat() }
 
     init(slot: MetricsSlot, redis: RedisConnection?, link: any SupervisorLink, loop: EventLoop) {
         self.slot = slot

@@ -44,8 +44,8 @@ final class ControlRole: GatewayControl {
         // A probe that is kept out would take the node out of service.
         limits: Self.metricsLimits
     ) { [unowned self] in await answerMetrics($0) }
-    lazy var certificateTimer = LoopTimer(loop: loop) { [unowned self] in lookAtCertificates() }
-    lazy var redisTimer = LoopTimer(loop: loop) { [unowned self] in lookAtRedis() }
+    lazy var certificateTimer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in lookAtCertificates() }
+    lazy var redisTimer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in lookAtRedis() }
     lazy var expiry = ExpiryWatch(loop: loop, log: log) { [unowned self] in ending }
     private let life: ControlLife
     private let absence: RedisAbsence

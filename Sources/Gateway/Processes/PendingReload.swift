@@ -43,7 +43,7 @@ final class ReplyWaiter<Value: Sendable> {
     private var isOver = false
 
     init(loop: EventLoop) {
-        timer = LoopTimer(loop: loop)
+        timer = LoopTimer(loop: loop, ofProcess: true)
     }
 
     /// The value, or nil after `deadline`.

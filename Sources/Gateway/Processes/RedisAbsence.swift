@@ -15,7 +15,7 @@ final class RedisAbsence {
     /// Whether the first failures belong to the order in which things start.
     private var isStarting: Bool
     private var reason: String?
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in timePassed() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in timePassed() }
 
     /// A Redis that reads back a large file takes longer, and is told of.
     private static let startTime = Duration.seconds(5)

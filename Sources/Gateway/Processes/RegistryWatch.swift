@@ -22,7 +22,7 @@ final class RegistryWatch {
     private let log: Log
     private let lostGauge: Gauge
     private let changesLost: Counter
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in look() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in look() }
     private var seen: RegistryFile.Memory?
     private var writtenAt: MonotonicInstant?
     private var hasSaidLoss = false

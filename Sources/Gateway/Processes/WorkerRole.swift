@@ -38,8 +38,8 @@ final class WorkerRole {
     var reloads: [Int] = []
     let pool = BlockingPool(threads: 2)
     private var seal: SecretBytes
-    private lazy var ticketTimer = LoopTimer(loop: loop) { [unowned self] in rotateTickets() }
-    lazy var leaseTimer = LoopTimer(loop: loop) { [unowned self] in tick() }
+    private lazy var ticketTimer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in rotateTickets() }
+    lazy var leaseTimer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in tick() }
     private let openConnections: Gauge
     private var mostConnections = 0
 

@@ -3,10 +3,10 @@
 
 import Transport
 
-/// The exchanges that wait because every endpoint is at its connection limit, or for a name's
-/// first look-up, oldest first.
+/// The exchanges that wait for a place at an upstream, oldest first: each of its endpoints has as many connections as it
+/// may, or its name is being looked up for the first time.
 ///
-/// Isolated to the Reactor. None waits longer than its `connect` time.
+/// Isolated to the Reactor. Each waits for its route's `connect` time at most, then is told why there was no place.
 @Reactor
 final class UpstreamQueue {
     private struct Entry {

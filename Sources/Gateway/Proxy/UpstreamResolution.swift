@@ -22,7 +22,7 @@ final class UpstreamResolution {
     init(loop: EventLoop, resolver: Resolver) {
         self.loop = loop
         self.resolver = resolver
-        self.timer = LoopTimer(loop: loop)
+        self.timer = LoopTimer(loop: loop, ofProcess: true)
     }
 
     func start(_ endpoints: [UpstreamEndpoint]) {

@@ -17,7 +17,7 @@ package final class OpenStreams {
     private(set) var revision: UInt64 = 0
     private var streams: [Exchange] = []
     private let loop: EventLoop
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in look() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in look() }
 
     /// Four looks a second: a credential's end is seen within one.
     private static let interval = Duration.milliseconds(250)

@@ -14,7 +14,7 @@ final class ExpiryWatch {
     private let sentences: @Reactor () -> [String]
     private var written: [String] = []
     private var writtenAt: MonotonicInstant?
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in look() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in look() }
 
     private static let interval = Duration.seconds(3_600)
     private static let repetition = Duration.seconds(24 * 3_600)

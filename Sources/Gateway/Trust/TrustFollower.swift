@@ -17,7 +17,7 @@ final class TrustFollower {
     private var versions: [FileVersion?]
     /// What could not be read last, and why.
     private var failure: (versions: [FileVersion?], fault: TrustBundle.ParseError)?
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in tick() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in tick() }
 
     /// Two files are looked at, not read.
     private static let interval = Duration.seconds(5)

@@ -29,7 +29,7 @@ final class TrustUpkeep {
     } failed: { [unowned self] in
         log.error("the trust bundle was not taken", ["reason": "\($0)"])
     }
-    private lazy var timer = LoopTimer(loop: loop) { [unowned self] in fetch() }
+    private lazy var timer = LoopTimer(loop: loop, ofProcess: true) { [unowned self] in fetch() }
 
     /// Reads the files once; throws where there is no bundle to begin with.
     init(

@@ -81,9 +81,9 @@ package final class Worker {
         self.pool = pool
         self.tickets = tickets
         self.decisions = DecisionSequence(process: seed)
-        self.drainTimer = LoopTimer(loop: loop)
+        self.drainTimer = LoopTimer(loop: loop, ofProcess: true)
         self.turnEnd = TurnEnd(loop: loop)
-        self.logTimer = LoopTimer(loop: loop) { environment.accessLog.flush() }
+        self.logTimer = LoopTimer(loop: loop, ofProcess: true) { environment.accessLog.flush() }
         self.makings = SnapshotParts.Makings(
             resolver: Resolver(loop: loop, pool: pool),
             loop: loop,

@@ -15,7 +15,7 @@ final class LeaseRenewal: RedisReplyReceiver {
 
     init(loop: EventLoop) {
         self.loop = loop
-        timer = LoopTimer(loop: loop)
+        timer = LoopTimer(loop: loop, ofProcess: true)
         timer.onFire = { [weak self] in self?.feed?.renew() }
     }
 

@@ -88,8 +88,8 @@ package final class RedisConnection {
         self.options = options
         self.identity = identity
         link = RedisLink(loop: loop, endpoint: endpoint, deadline: Self.connectTimeout)
-        timer = LoopTimer(loop: loop)
-        reconnect = LoopTimer(loop: loop)
+        timer = LoopTimer(loop: loop, ofProcess: true)
+        reconnect = LoopTimer(loop: loop, ofProcess: true)
         link.connection = self
         timer.onFire = { [weak self] in self?.timerFired() }
         reconnect.onFire = { [weak self] in self?.connect() }

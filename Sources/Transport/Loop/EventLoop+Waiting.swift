@@ -44,7 +44,7 @@ private final class Sleeper {
     private var isCancelled = false
 
     init(loop: EventLoop) {
-        timer = LoopTimer(loop: loop)
+        timer = LoopTimer(loop: loop, ofProcess: true)
     }
 
     func wait(_ duration: Duration) async -> Bool {
@@ -71,7 +71,7 @@ private final class Race<T: Sendable> {
     private var early: T?
 
     init(loop: EventLoop) {
-        timer = LoopTimer(loop: loop)
+        timer = LoopTimer(loop: loop, ofProcess: true)
     }
 
     func wait(_ deadline: Duration) async -> T? {

@@ -16,10 +16,10 @@ package struct Readiness: OptionSet, Sendable {
     package static let failed = Readiness(rawValue: UInt32(EPOLLERR.rawValue))
 }
 
-/// A descriptor that the loop watches; subclasses answer `ready`.
+/// A descriptor that the loop watches, or, with none, something that only waits for its turn or for a turn's end.
 ///
-/// The loop holds a registered source strongly until the turn in which it is deregistered has ended, so that stale
-/// events of that turn meet a live object.
+/// The loop retains a source that it watches from `register` until the end of the turn in which it was taken out of
+/// epoll: events that were fetched before that still point at it.
 @Reactor
 package class EventSource {
     let loop: EventLoop

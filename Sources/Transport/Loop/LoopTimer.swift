@@ -20,12 +20,17 @@ package final class LoopTimer {
     nonisolated(unsafe) var slot: Int = LoopTimer.unlinked
     var dueTick: UInt64 = 0
     private nonisolated let wheel: TimerWheel
+    /// The line in which it waits once it is due.
+    let dueLine: TimerWheel.DueLine
 
     nonisolated static let unlinked = -1
 
-    /// A disarmed timer.
-    package init(loop: EventLoop, onFire: (@Reactor () -> Void)? = nil) {
+    /// A disarmed timer; one of the process itself fires before those of clients, however many of them are due.
+    ///
+    /// Those are leases, looks and drains: a handful, each of which does little.
+    package init(loop: EventLoop, ofProcess: Bool = false, onFire: (@Reactor () -> Void)? = nil) {
         self.loop = loop
+        dueLine = ofProcess ? .process : .clients
         self.wheel = loop.timers
         self.onFire = onFire
     }

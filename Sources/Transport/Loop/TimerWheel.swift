@@ -11,25 +11,34 @@ final class TimerWheel {
     private nonisolated(unsafe) let heads: UnsafeMutablePointer<Unmanaged<LoopTimer>?>
     /// One bit for each slot that is not empty.
     private nonisolated(unsafe) let occupied: UnsafeMutablePointer<UInt64>
-    /// The chain of those whose time has come, until they fire, behind those of the slots; its last one.
+    /// Behind the chains of the slots are two more: timers that were met after their time and wait to be fired.
     ///
-    /// It holds them no more than a slot does: a timer that is freed before its turn does not fire.
-    private nonisolated static let dueSlot = slots
-    private nonisolated(unsafe) var lastDue: Unmanaged<LoopTimer>?
-    /// When those that are due have had so much of a turn, the others wait for the next.
+    /// A chain holds none of its timers: one that is freed takes itself off, and does not fire.
+    enum DueLine: Int {
+        /// The process's own: all of them fire in the turn in which they are due.
+        case process = 1024
+        /// Clients': as many fire in a turn as it has time for.
+        case clients = 1025
+    }
+    /// The ends of those two chains.
+    private nonisolated(unsafe) let lasts: UnsafeMutablePointer<Unmanaged<LoopTimer>?>
+    /// When clients' have had so much of a turn, the others wait for the next.
     private static let fireTime: UInt64 = 250_000
     /// The first tick that has not been handled.
     private var current: UInt64 = 0
 
     nonisolated init() {
-        unsafe heads = .allocate(capacity: TimerWheel.slots + 1)
-        unsafe heads.initialize(repeating: nil, count: TimerWheel.slots + 1)
+        unsafe heads = .allocate(capacity: TimerWheel.slots + 2)
+        unsafe heads.initialize(repeating: nil, count: TimerWheel.slots + 2)
+        unsafe lasts = .allocate(capacity: 2)
+        unsafe lasts.initialize(repeating: nil, count: 2)
         unsafe occupied = .allocate(capacity: TimerWheel.slots / 64)
         unsafe occupied.initialize(repeating: 0, count: TimerWheel.slots / 64)
     }
 
     deinit {
         unsafe heads.deallocate()
+        unsafe lasts.deallocate()
         unsafe occupied.deallocate()
     }
 
@@ -40,7 +49,7 @@ final class TimerWheel {
     /// Links the timer, unless it already waits at or before its deadline.
     func schedule(_ timer: LoopTimer) {
         let due = max(tickNotBefore(timer.deadline), current)
-        // One that is due stays in its chain, and is linked anew when its turn comes.
+        // One that is due stays in its line, and is linked anew when its turn comes.
         if unsafe timer.slot != LoopTimer.unlinked {
             if timer.dueTick <= due { return }
             unlink(timer)
@@ -49,12 +58,18 @@ final class TimerWheel {
     }
 
     /// Whether some are due and have not fired.
-    var isBehind: Bool { unsafe heads[Self.dueSlot] != nil }
+    var isBehind: Bool { unsafe heads[DueLine.process.rawValue] != nil || heads[DueLine.clients.rawValue] != nil }
 
-    /// Fires what is due, a while of it; a callback may arm, cancel and free any timer.
+    /// Fires what is due, of clients' timers a while of it; a callback may arm, cancel and free any timer.
     func advance(to now: MonotonicInstant) {
+        meetDue(now)
+        while let timer = popDue(.process) { fire(timer, now) }
+        if unsafe heads[DueLine.clients.rawValue] != nil { fireClients(now) }
+    }
+
+    /// Moves what is due to its line.
+    private func meetDue(_ now: MonotonicInstant) {
         let last = now.nanoseconds / Self.tick
-        defer { if isBehind { fireDue(now: now) } }
         guard last >= current else { return }
         // After a long sleep one round meets every timer.
         let first = last - current >= UInt64(Self.slots) ? last - UInt64(Self.slots) + 1 : current
@@ -91,7 +106,7 @@ final class TimerWheel {
         return nil
     }
 
-    /// Takes the whole chain off, then fires or links each again, so that callbacks meet a consistent wheel.
+    /// Takes what is due off the slot's chain, to its line or to the slot of the later time for which it was armed again.
     private func empty(_ slot: Int, upTo last: UInt64, now: MonotonicInstant) {
         var chain = unsafe heads[slot]
         while let link = unsafe chain {
@@ -107,35 +122,47 @@ final class TimerWheel {
         }
     }
 
-    /// Fires those that are due, but for what would make a turn long: a thousand clients that are cut at once have one
-    /// deadline.
-    private func fireDue(now: MonotonicInstant) {
+    /// Fires clients' timers, but for what would make a turn long: a thousand that are cut at once have one deadline.
+    private func fireClients(_ now: MonotonicInstant) {
         let end = MonotonicInstant.readClock().nanoseconds &+ Self.fireTime
         var count = 0
-        while let first = unsafe heads[Self.dueSlot] {
-            let timer = unsafe first._withUnsafeGuaranteedRef { $0 }
-            unlink(timer)
-            guard timer.deadline <= now else {
-                if timer.isArmed { link(timer, due: max(tickNotBefore(timer.deadline), current)) }
-                continue
-            }
-            timer.fire()
+        while let timer = popDue(.clients) {
+            guard fire(timer, now) else { continue }
             count &+= 1
             if count & 3 == 0, MonotonicInstant.readClock().nanoseconds > end { return }
         }
     }
 
+    /// Fires `timer`, unless it was armed for later or cancelled while it waited.
+    @discardableResult
+    private func fire(_ timer: LoopTimer, _ now: MonotonicInstant) -> Bool {
+        guard timer.deadline <= now else {
+            if timer.isArmed { link(timer, due: max(tickNotBefore(timer.deadline), current)) }
+            return false
+        }
+        timer.fire()
+        return true
+    }
+
+    private func popDue(_ line: DueLine) -> LoopTimer? {
+        guard let first = unsafe heads[line.rawValue] else { return nil }
+        let timer = unsafe first._withUnsafeGuaranteedRef { $0 }
+        unlink(timer)
+        return timer
+    }
+
     private func appendDue(_ timer: LoopTimer) {
+        let line = timer.dueLine.rawValue
         let link = unsafe Unmanaged.passUnretained(timer)
-        unsafe timer.slot = Self.dueSlot
-        unsafe timer.previous = lastDue
+        unsafe timer.slot = line
+        unsafe timer.previous = lasts[line - Self.slots]
         unsafe timer.next = nil
-        if let last = unsafe lastDue {
+        if let last = unsafe timer.previous {
             unsafe last._withUnsafeGuaranteedRef { unsafe $0.next = link }
         } else {
-            unsafe heads[Self.dueSlot] = link
+            unsafe heads[line] = link
         }
-        unsafe lastDue = link
+        unsafe lasts[line - Self.slots] = link
     }
 
     private func tickNotBefore(_ instant: MonotonicInstant) -> UInt64 {
@@ -179,6 +206,6 @@ final class TimerWheel {
             unsafe heads[slot] = next
             if unsafe next == nil, slot < Self.slots { unsafe occupied[slot / 64] &= ~(1 << UInt64(slot % 64)) }
         }
-        if unsafe next == nil, slot == Self.dueSlot { unsafe lastDue = previous }
+        if unsafe next == nil, slot >= Self.slots { unsafe lasts[slot - Self.slots] = previous }
     }
 }

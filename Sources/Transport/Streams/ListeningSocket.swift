@@ -53,7 +53,7 @@ package final class ListeningSocket: EventSource {
     /// Adopts a listening descriptor, for instance one passed by the supervisor.
     package init(loop: EventLoop, adopting descriptor: CInt) throws(SystemError) {
         address = try ListeningDescriptor.address(of: descriptor)
-        pause = LoopTimer(loop: loop)
+        pause = LoopTimer(loop: loop, ofProcess: true)
         super.init(loop: loop, descriptor: descriptor)
         let flags = fcntl(descriptor, F_GETFL)
         guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else { throw SystemError(errno) }
