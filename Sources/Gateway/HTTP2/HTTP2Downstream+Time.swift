@@ -50,6 +50,7 @@ extension HTTP2Downstream {
     }
 
     private func idleTooLong() {
+        if session.hasHeardPeer, draining == .no { return drain() }
         if !session.hasHeardPeer { worker.defences.note(.silentConnection, client: facts.peerText) }
         session.hasHeardPeer ? session.goAway() : session.terminate(.noError)
         finish(.idleTimedOut)
@@ -83,11 +84,9 @@ extension HTTP2Downstream {
     // MARK: The graceful end
 
     func closeIfIdle() -> Bool {
-        guard state == .open, sides.isEmpty, session.blockBeganAt == nil, stream.outboundCount == 0 else {
-            return false
-        }
-        session.goAway()
-        finish(.idleTimedOut)
+        guard state == .open, draining == .no, sides.isEmpty, session.blockBeganAt == nil, stream.outboundCount == 0
+        else { return false }
+        drain()
         return true
     }
 

@@ -82,7 +82,7 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
 
     /// Sends our settings; the client may already have sent its own.
     func greet() {
-        armIdle()
+        if draining == .no { armIdle() }
         outputAppended()
     }
 

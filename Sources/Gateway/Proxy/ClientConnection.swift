@@ -8,7 +8,7 @@ import Transport
 protocol ClientConnection: AnyObject {
     /// What is known of it; another object where a reload decides otherwise, so that requests under way keep theirs.
     var facts: ClientConnectionFacts { get set }
-    /// Ends now what is idle, and what is busy after the exchanges under way.
+    /// Ends after the exchanges under way and the requests that were sent before the client could know.
     func drain()
     /// The time to drain has passed: what is under way is told and ended.
     func goAway()
@@ -16,7 +16,7 @@ protocol ClientConnection: AnyObject {
     ///
     /// What is ended by `end` has its line in the access log.
     func cut(by end: MonotonicInstant)
-    /// Closes a connection that waits for a request and owes nothing; false where it does not.
+    /// Ends a connection that waits for a request and owes nothing, unless one is there already; false where it does not.
     func closeIfIdle() -> Bool
     /// A new configuration is in force; what it says of the connection itself may ask for a new one.
     func configurationChanged()

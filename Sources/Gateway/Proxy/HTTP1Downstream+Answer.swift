@@ -67,7 +67,7 @@ extension HTTP1Downstream {
         if !body.isComplete, exchange.response.status >= 400 || exchange.request.expectsContinue {
             closesAfterAnswer = true
         }
-        if worker.isDraining { closesAfterAnswer = true }
+        if isLeaving { closesAfterAnswer = true }
     }
 
     private func switchProtocols(_ exchange: Exchange) {
@@ -113,7 +113,7 @@ extension HTTP1Downstream {
     }
 
     func sendLocal(_ answer: LocalAnswer, for exchange: Exchange) {
-        if answer.closesConnection || !body.isComplete || worker.isDraining { closesAfterAnswer = true }
+        if answer.closesConnection || !body.isComplete || isLeaving { closesAfterAnswer = true }
         answer.append(
             isHead: exchange.request.method == .head,
             closes: closesAfterAnswer,

@@ -19,7 +19,7 @@ extension HTTP1Downstream {
     func awaitRequest() {
         state = .idle
         stream.resumeReading()
-        arm(times.keepAlive, .idleTimedOut)
+        armIdle()
         // A client that asks on without reading its answers waits until it has (`streamDrained`).
         if !stream.inbound.isEmpty { process() }
     }
@@ -39,11 +39,29 @@ extension HTTP1Downstream {
         stream.closeAfterFlush()
     }
 
-    /// Draining: an idle connection ends now, a busy one after its answer.
+    /// The next answer is the last, as it says itself; a connection without a request waits a moment longer.
+    ///
+    /// A client that has not heard of the end may just be sending, and an answer under way may have promised it more.
     func drain() {
-        guard state == .idle, stream.inbound.isEmpty else { return closesAfterAnswer = true }
-        // The last answer may not have left yet.
-        stream.outboundCount == 0 ? close() : beginClosing()
+        isLeaving = true
+        if state == .idle { armIdle() }
+    }
+
+    /// The client has been idle for as long as it may.
+    func idleTooLong() {
+        guard stream.outboundCount == 0 else { return isLeaving ? beginClosing() : armForWriting() }
+        if requests == 0, !isLeaving {
+            worker.defences.note(.silentConnection, client: facts.peerText)
+            return fail(.idleTimedOut)
+        }
+        leave()
+    }
+
+    /// Closes, unless the next request has come by the time that it can be done; that one is then the last.
+    private func leave() {
+        isLeaving = true
+        armIdle()
+        stream.closeIfQuiet()
     }
 
     /// The time to drain has passed.
@@ -51,10 +69,9 @@ extension HTTP1Downstream {
 
     func cut(by end: MonotonicInstant) { fail(.drainEnded) }
 
-    /// Closes a connection that waits for a request and owes nothing; false where it does not.
     func closeIfIdle() -> Bool {
         guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0 else { return false }
-        close()
+        leave()
         return true
     }
 

@@ -15,12 +15,8 @@ extension HTTP1Downstream {
             if let exchange { bodyViolated(.tooSlow, exchange) }
         case .bodyTimedOut where state == .discarding:
             beginClosing()
-        case .idleTimedOut where state == .idle && stream.outboundCount > 0:
-            // The last answer has not been read yet.
-            armForWriting()
-        case .idleTimedOut where state == .idle && requests == 0:
-            worker.defences.note(.silentConnection, client: facts.peerText)
-            fail(timeout)
+        case .idleTimedOut where state == .idle:
+            idleTooLong()
         case .writeTimedOut:
             writeTimedOut()
         case .closedEarly, .idleTimedOut, .headTimedOut, .bodyTimedOut, .drainEnded:
@@ -33,6 +29,12 @@ extension HTTP1Downstream {
         timeout = failure
         timer.arm(after: delay)
     }
+
+    /// The next request is due: of a client that is to leave only one that is on its way already.
+    func armIdle() { arm(isLeaving ? Self.lastMoment : times.keepAlive, .idleTimedOut) }
+
+    /// A round trip to most clients: what they send before they have heard of the end arrives in it.
+    private static let lastMoment = Duration.milliseconds(100)
 
     /// Bytes of the body are due; those that came give it more time.
     func armForBody(progressed bytes: Int) {
@@ -86,6 +88,6 @@ extension HTTP1Downstream {
         writeLimit = .distantFuture
         _ = writing.progressed(unsentAtArming - stream.outboundCount, at: worker.loop.now, times)
         writing.pause(at: worker.loop.now)
-        state == .idle ? arm(times.keepAlive, .idleTimedOut) : armForEarlier()
+        state == .idle ? armIdle() : armForEarlier()
     }
 }

@@ -40,6 +40,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     /// What the answer's head said about its own body.
     var answerIsChunked = false
     var closesAfterAnswer = false
+    /// The client is to go elsewhere: the next answer says so.
+    var isLeaving = false
     /// How much of a body was thrown away after its answer.
     var discarded = 0
     /// The client has closed its writing half: what came before that is still answered.
@@ -145,7 +147,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         writing.reset()
         requests += 1
         closesAfterAnswer =
-            !exchange.request.keepsAlive || worker.isDraining
+            !exchange.request.keepsAlive || isLeaving
             || requests >= worker.snapshot.settings.connections.requests
         body.begin(exchange.request.framing, worker.snapshot.parserLimits)
         exchange.begin(client: self, connection: facts)

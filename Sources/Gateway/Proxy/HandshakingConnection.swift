@@ -14,6 +14,8 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
     var facts: ClientConnectionFacts
     /// Who has the stream since the handshake's end: for those who know this object still.
     private(set) var successor: (any ClientConnection)?
+    private var isLeaving = false
+    private lazy var timer = LoopTimer(loop: worker.loop) { [unowned self] in end() }
 
     init(stream: ByteStream, facts: ClientConnectionFacts, worker: Worker) {
         self.stream = stream
@@ -28,7 +30,7 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
         }
         (session.isResumed ? worker.metrics.handshakesResumed : worker.metrics.handshakesFull).increment()
         if session.applicationProtocol == ApplicationProtocol.http2.rawValue {
-            guard let downstream = HTTP2Downstream(stream: stream, facts: facts, worker: worker) else { return drain() }
+            guard let downstream = HTTP2Downstream(stream: stream, facts: facts, worker: worker) else { return end() }
             hand(to: downstream)
             downstream.greet()
         } else {
@@ -40,13 +42,14 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
         stream.owner = downstream
         successor = downstream
         worker.connectionSecured(self, as: downstream)
-        if worker.isDraining { downstream.drain() }
+        timer.cancel()
+        if isLeaving { downstream.drain() }
     }
 
     func streamReceived(_ stream: ByteStream) {}
 
     func streamEnded(_ stream: ByteStream) {
-        drain()
+        end()
     }
 
     func streamClosed(_ stream: ByteStream, _ failure: StreamFailure?) {
@@ -55,10 +58,20 @@ final class HandshakingConnection: StreamOwner, ClientConnection {
         worker.connectionClosed(self)
     }
 
+    /// The request that the handshake is for is on its way already.
     func drain() {
+        guard !isLeaving else { return }
+        isLeaving = true
+        timer.arm(after: Self.patience)
+    }
+
+    func cut(by end: MonotonicInstant) { self.end() }
+
+    private func end() {
         stream.close()
         worker.connectionClosed(self)
     }
 
-    func cut(by end: MonotonicInstant) { drain() }
+    /// What is left of a handshake takes two round trips.
+    private static let patience = Duration.seconds(1)
 }

@@ -27,6 +27,12 @@ final class ClientListener: ConnectionTaker {
         socket.stop(closes: false)
     }
 
+    /// Nobody is to come any more: who has come by now is still served.
+    func closeForGood() {
+        socket.acceptLast()
+        close()
+    }
+
     func connectionAccepted(_ connection: AcceptedConnection, on socket: ListeningSocket) {
         guard index < worker.snapshot.settings.listeners.count else { return connection.close() }
         if let defence = worker.closedDoor { return turnAway(connection, defence) }
@@ -88,5 +94,6 @@ final class ClientListener: ConnectionTaker {
     private func start(_ stream: ByteStream, _ connection: some ClientConnection & StreamOwner) {
         worker.connectionOpened(connection)
         stream.start(owner: connection)
+        if worker.isDraining { connection.drain() }
     }
 }

@@ -8,16 +8,19 @@ extension Worker {
     /// told so and ended, and `done` is called a moment later at the latest.
     package func drain(deadline: Duration, done: @escaping @Reactor () -> Void) {
         isDraining = true
-        for listener in listeners { listener.close() }
-        listeners = []
         for connection in connections.values { connection.drain() }
-        let end = loop.now.advanced(by: deadline)
+        for listener in listeners { listener.closeForGood() }
+        listeners = []
+        let began = loop.now
+        let end = began.advanced(by: deadline)
         var told: MonotonicInstant?
         drainTimer.onFire = { [unowned self] in
             let now = loop.now
             // Counted from the moment of telling: a loop that was held up tells late.
             let isOver = told.map { now >= $0.advanced(by: Self.farewell) } ?? false
-            if connections.isEmpty || isOver {
+            // Balancers say at once whom a connection is for.
+            let awaitsPreface = admission.prefaces > 0 && now < began.advanced(by: Self.farewell)
+            if connections.isEmpty && !awaitsPreface || isOver {
                 // What is cut has its line in the access log too.
                 let end = MonotonicInstant.readClock().advanced(by: Self.cutting)
                 for connection in connections.values { connection.cut(by: end) }

@@ -49,6 +49,9 @@ package class EventSource {
     /// The end of a turn for which the source was enlisted.
     func turnEnded() {}
 
+    /// It is the turn of a source that wanted to be closed by its own decision then (`EventLoop.closeInTurn`).
+    func closingTurnCame() {}
+
     final func markRegistered(_ registered: Bool) { isRegistered = registered }
 
     @inline(__always)

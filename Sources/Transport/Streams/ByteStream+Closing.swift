@@ -23,6 +23,31 @@ extension ByteStream {
         close()
     }
 
+    /// Closes when it can be done at once, which `streamClosed` tells; bytes that have come by then are handed on instead,
+    /// and the stream stays open.
+    ///
+    /// For a peer that may be about to speak: nothing that the kernel has acknowledged to it goes unread. A TLS record of
+    /// which only a part has come keeps the stream open too.
+    package func closeIfQuiet() {
+        guard phase == .open, !wantsClose, !isParting else { return }
+        isParting = true
+        loop.closeInTurn(self)
+    }
+
+    func closeNowIfQuiet() {
+        guard isParting, phase == .open, !wantsClose, !isReadingPaused else { return isParting = false }
+        mayRead = true
+        goOnReading()
+        guard isParting, phase == .open, !wantsClose else { return }
+        isParting = false
+        guard inbound.isEmpty, outboundCount == 0, !holdsPartOfRecord else { return }
+        notifyClose()
+        let owner = owner
+        self.owner = nil
+        tearDown(now: true)
+        owner?.streamClosed(self, nil)
+    }
+
     /// Ends our side once everything written is sent; reading goes on.
     package func closeWrite() {
         guard phase == .open || phase == .handshaking || phase == .connecting else { return }
@@ -79,12 +104,12 @@ extension ByteStream {
         owner?.streamClosed(self, failure)
     }
 
-    private func tearDown() {
+    private func tearDown(now: Bool = false) {
         phase = .closed
         timer.cancel()
         if descriptor >= 0 {
             if resetsOnClose { SocketOptions.setNoLinger(descriptor) }
-            loop.close(self)
+            now ? loop.closeNow(self) : loop.close(self)
         }
         unsafe SSL_free(ssl)
         unsafe ssl = nil

@@ -107,6 +107,7 @@ extension ByteStream {
 
     func deliver() {
         isReading = true
+        isParting = false
         owner?.streamReceived(self)
         isReading = false
     }

@@ -64,6 +64,8 @@ package final class ByteStream: EventSource {
     var writeEnded = false
     var closeNotified = false
     var resetsOnClose = false
+    /// It is to be closed when its turn comes, unless bytes have come by then.
+    var isParting = false
     var readSize = 4096
     var lingerLeft = 0
     /// What waited to be sent when the flush deadline was armed, and when the flush must be over.
@@ -214,4 +216,6 @@ package final class ByteStream: EventSource {
         // While turns are long, who has more to read does so behind those who only just came.
         loop.isMeasuring || loop.waitsItsTurn(self) ? loop.continueLater(self) : goOnReading()
     }
+
+    override func closingTurnCame() { closeNowIfQuiet() }
 }

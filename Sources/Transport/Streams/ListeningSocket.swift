@@ -43,6 +43,8 @@ package final class ListeningSocket: EventSource {
     private static let acceptsPerTurn = 64
     /// And for so long only: each is given a stream and, where it asks for it, TLS.
     private static let acceptTime: UInt64 = 100_000
+    /// As many as the kernel lets wait.
+    private static let mostWaiting: CInt = 4096
     private static let exhaustedPause = Duration.milliseconds(100)
 
     /// Binds and listens; a stale Unix path is replaced.
@@ -77,6 +79,16 @@ package final class ListeningSocket: EventSource {
             descriptor = -1
         }
         taker = nil
+    }
+
+    /// Takes the connections that wait, then has the kernel refuse whoever comes, whatever other process holds the socket.
+    ///
+    /// A connection that is left waiting would be reset with the request that its client may have sent.
+    package func acceptLast() {
+        for _ in 0..<Self.mostWaiting {
+            guard isRegistered, let taker, acceptOne(taker) else { break }
+        }
+        shutdown(descriptor, CInt(SHUT_RD))
     }
 
     override func ready(_ readiness: Readiness) {

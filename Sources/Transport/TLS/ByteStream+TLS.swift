@@ -113,6 +113,12 @@ extension ByteStream {
         return .drained
     }
 
+    /// Whether bytes have come that are no whole record yet.
+    var holdsPartOfRecord: Bool {
+        guard let ssl = unsafe ssl else { return false }
+        return unsafe SSL_has_pending(ssl) != 0
+    }
+
     private func readFailure() -> StreamFailure {
         defer { TLSErrorQueue.clear() }
         if socketError != 0 { return StreamFailure(SystemError(socketError)) }
