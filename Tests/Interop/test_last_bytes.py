@@ -1,8 +1,13 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """What a client that reads late still gets, and how long it may take: kept connections, drains, uploads beside an answer."""
+import fcntl
 import json
+import os
+import signal
 import socket
+import struct
+import termios
 import threading
 import time
 
@@ -12,7 +17,7 @@ import gateway as binary
 import h2server
 import upstreams
 from conftest import route, to_h2, url
-from frames import Frames
+from frames import DATA, MAX_CONCURRENT_STREAMS, Frames, frame
 from test_upstream_metrics import becomes
 
 SIZE = 200_000
@@ -145,3 +150,109 @@ def test_what_is_cut_at_the_end_of_a_drain_is_recorded(site):
         written = [json.loads(line) for line in gateway.access_log.read_text().splitlines()]
         assert [(line["status"], line["reason"]) for line in written] == [(200, "going_away")] * 2
     server.stop()
+
+
+def test_what_comes_too_late_for_a_client_is_not_recorded_as_delivered(make):
+    """The answers to many requests are there when their connection ends by its client's fault, and most are still under way."""
+    server = h2server.Server(lambda stream: None, settings={MAX_CONCURRENT_STREAMS: 1000})
+    gateway = make([route("all", "/", access="open")], {"api": to_h2(server)}, workers=1, http2={"streams": 400})
+    [worker] = gateway.workers()
+    with Frames(gateway.port) as client:
+        for _ in range(400):
+            client.request(path="/x")
+        becomes(lambda: len(server.requests) == 400)
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            client.send(frame(DATA, stream=0, payload=b"none may be here"))
+            for stream in server.requests:
+                stream.answer(b"ok")
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        client.until(lambda: client.eof)
+        assert 1 not in client.streams
+    becomes(lambda: lines(gateway) == 400)
+    reasons = [line.get("reason") for line in gateway.access()]
+    # Those before were answered while the connection was still open.
+    assert set(reasons[reasons.index("client_closed"):]) == {"client_closed"}
+    server.stop()
+
+
+# -- a reset directly behind an answer
+PIECES, PIECE = 1000, b"0123456789abcdef"
+
+
+def resetting(connection, number):
+    """Answers in small pieces, all of them or all but the last, and resets the connection when the peer's kernel has them."""
+    framing, ending, *held = connection.head().split()[1].decode().strip("/").split("-")
+    chunked, worker = framing == "chunks", connection.server.worker
+    connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if held:
+        os.kill(worker, signal.SIGSTOP)
+    try:
+        connection.send(b"HTTP/1.1 200 OK\r\n" + (b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % (PIECES * len(PIECE))) + b"\r\n\r\n")
+        for _ in range(PIECES - (ending == "cut")):
+            connection.send(b"10\r\n%s\r\n" % PIECE if chunked else PIECE)
+        if chunked and ending == "whole":
+            connection.send(b"0\r\n\r\n")
+        while struct.unpack("i", fcntl.ioctl(connection.socket, termios.TIOCOUTQ, bytes(4)))[0]:
+            time.sleep(0.001)
+        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.socket.close()
+    finally:
+        os.kill(worker, signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def reset(make):
+    server = upstreams.Scripted(resetting)
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(server)], "ejection": {"failures": 0}}}, workers=1)
+    [server.worker] = gateway.workers()
+    yield gateway
+    server.stop()
+
+
+def over_http1(gateway, path, tls):
+    """Status, the bytes of the body that came, and whether it was whole."""
+    with gateway.wire(tls=tls) as client:
+        client.request(target=path)
+        head, got = client.head(), b""
+        try:
+            if head["Content-Length"]:
+                while len(got) < PIECES * len(PIECE):
+                    got += client.exactly(len(PIECE))
+            else:
+                for piece in client.chunks(head):
+                    got += piece
+            return head.status, len(got), True
+        except EOFError:
+            return head.status, len(got), False
+
+
+def over_http2(gateway, path):
+    with Frames(gateway.port) as client:
+        answer = client.answer(client.request(path=path))
+        return answer.status, len(answer.body), answer.ended
+
+
+WAYS = {"http/1.1": lambda g, p: over_http1(g, p, False), "http/1.1 over TLS": lambda g, p: over_http1(g, p, True), "http/2": over_http2}
+
+
+@pytest.mark.parametrize("framing", ["chunks", "length"])
+@pytest.mark.parametrize("ending", ["whole", "cut"])
+@pytest.mark.parametrize("way", WAYS)
+def test_every_byte_before_a_reset_reaches_the_client(reset, way, ending, framing):
+    """With the reset all at once, as a worker meets it that was held up, and as it comes."""
+    wanted = (200, len(PIECE) * (PIECES - (ending == "cut")), ending == "whole")
+    for held in ("", "-held"):
+        assert [WAYS[way](reset, "/%s-%s%s" % (framing, ending, held)) for _ in range(5)] == [wanted] * 5, held
+
+
+def test_an_answer_without_a_length_of_its_own_that_is_cut_does_not_look_whole(reset):
+    """HTTP/1.0 knows no chunks."""
+    with reset.wire() as client:
+        client.send("GET /chunks-cut HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        assert client.head().status == 200
+        with pytest.raises(ConnectionResetError):
+            while client.fill():
+                pass
+        assert client.buffer == PIECE * (PIECES - 1)

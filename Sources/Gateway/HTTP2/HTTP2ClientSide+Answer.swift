@@ -16,15 +16,28 @@ extension HTTP2ClientSide {
         return stream.outboundCount > (isCrowded ? HTTP2Stream.crowdedWater : Self.outboundHighWater)
     }
 
+    /// The connection, as long as what is said to it goes out.
+    private var openConnection: HTTP2Downstream? {
+        guard let connection, connection.state == .open else { return nil }
+        return connection
+    }
+
+    /// The answer came after its connection had ended, and before it was this request's turn to be given up.
+    private func lost(_ exchange: Exchange) {
+        exchange.facts.clientFailure = connection?.ending ?? .closedEarly
+        self.exchange = nil
+        wantsBody = false
+    }
+
     func sendContinue() {
-        guard let stream, let connection else { return }
+        guard let stream, let connection = openConnection else { return }
         let none = FieldTable()
         connection.session.respondInterim(stream, status: 100, fields: none, skipping: [])
         connection.outputAppended()
     }
 
     func sendInterim(_ exchange: Exchange) {
-        guard let stream, let connection else { return }
+        guard let stream, let connection = openConnection else { return }
         exchange.dropAnswerFields()
         connection.session.respondInterim(
             stream,
@@ -36,7 +49,7 @@ extension HTTP2ClientSide {
     }
 
     func sendHead(_ exchange: Exchange) {
-        guard let stream, let connection else { return }
+        guard let stream, let connection = openConnection else { return }
         isAnswering = true
         readLimit = .distantFuture
         exchange.dropAnswerFields()
@@ -56,20 +69,20 @@ extension HTTP2ClientSide {
     }
 
     func sendBody(_ bytes: Span<UInt8>) {
-        guard let stream, let connection else { return }
+        guard let stream, let connection = openConnection else { return }
         connection.session.write(bytes, to: stream)
         connection.outputAppended()
     }
 
     func sendEnd(_ exchange: Exchange, trailers: borrowing FieldTable) {
-        guard let stream, let connection else { return }
+        guard let stream, let connection = openConnection else { return lost(exchange) }
         let withheld = KnownFieldSet.neverForwarded.union(exchange.withheldAnswerFields)
         connection.session.end(stream, trailers: trailers, skipping: withheld)
         answered()
     }
 
     func sendLocal(_ answer: LocalAnswer, for exchange: Exchange) {
-        guard let stream, let connection else { return }
+        guard let stream, let connection = openConnection else { return lost(exchange) }
         let hasBody = !answer.body.isEmpty && exchange.request.method != .head
         let worker = connection.worker
         connection.lines.removeAll()
@@ -118,6 +131,15 @@ extension HTTP2ClientSide {
     }
 
     func endRelay() { abort() }
+
+    func endShort() {
+        exchange = nil
+        wantsBody = false
+        guard let stream, let connection else { return }
+        connection.session.endShort(stream, .internalError)
+        connection.session.ignoreInbound(of: stream)
+        connection.outputAppended()
+    }
 
     func abort() {
         exchange = nil

@@ -38,6 +38,7 @@ extension HTTP2Downstream {
     func finish(_ failure: ClientFailure = .closedEarly) {
         guard state == .open else { return }
         state = .closing
+        ending = failure
         abandonExchanges(failure)
         do { try session.send(into: &stream.outbound, limit: Self.gatherSize) } catch {
             // The reason is in the buffer already, or there is none to give.
@@ -50,6 +51,7 @@ extension HTTP2Downstream {
     /// Ends the connection at once.
     func close(_ failure: ClientFailure) {
         guard state != .closed else { return }
+        if state == .open { ending = failure }
         state = .closed
         timer.cancel()
         stream.close()

@@ -45,6 +45,8 @@ final class HTTP2Downstream: StreamOwner, ClientConnection {
     var inputEnded = false
     private var requests = 0
     private var isEnlisted = false
+    /// Why it is not open any more.
+    var ending = ClientFailure.closedEarly
     /// Whether exchanges wait to be ended.
     var isAbandoning = false
 

@@ -6,7 +6,8 @@ import Transport
 
 /// The side of an exchange that faces the client: an HTTP/1.1 connection or one stream of an HTTP/2 connection.
 ///
-/// All calls come from the exchange that is under way; after `sendEnd`, `sendLocal` or `abort` no other follows.
+/// All calls come from the exchange that is under way; after `sendEnd`, `sendLocal`, `endShort` or `abort` no other
+/// follows.
 @Reactor
 protocol ClientSide: AnyObject {
     /// Whether more bytes wait to be sent than should: the exchange then stops reading from the upstream.
@@ -34,6 +35,8 @@ protocol ClientSide: AnyObject {
     func finishRelay()
     /// A relay is over: what was passed on goes out, then the connection or stream ends.
     func endRelay()
+    /// The answer ends before it is whole: what came of it goes out, and the client must not take that for the whole.
+    func endShort()
     /// Gives the answer up half-way: the client must not take what it has for the whole.
     func abort()
 }

@@ -67,6 +67,15 @@ extension Exchange {
         finish()
     }
 
+    /// Ends an answer whose upstream ended it before it was whole: what came of it still goes out.
+    func endShort(with trailers: @autoclosure () -> FieldTable) {
+        if request.isGRPC, response.endsWithGRPCTrailers {
+            client?.sendEnd(self, trailers: trailers())
+        } else {
+            client?.endShort()
+        }
+    }
+
     /// Ends an answer that has begun: a gRPC caller is told why by trailers, another sees only that it is not whole.
     func breakOff(with trailers: @autoclosure () -> FieldTable) {
         if request.isGRPC, response.endsWithGRPCTrailers {

@@ -132,7 +132,7 @@ extension Exchange {
         case .answering:
             facts.upstreamFailure = failure
             facts.outcome = .failed
-            breakOff(with: GRPCEnding.trailers(for: failure))
+            endShort(with: GRPCEnding.trailers(for: failure))
             finish()
         case .relaying:
             // Either side may end a relay; only a timeout is a fault.

@@ -131,6 +131,17 @@ extension HTTP1Downstream {
 
     func endRelay() { closeAfterRelay() }
 
+    func endShort() {
+        // A chunked or counted body that ends early tells the client that it is not whole; any other is told by a reset.
+        let isCounted = if case .length = exchange?.response.framing { true } else { false }
+        exchange = nil
+        wantsBody = false
+        guard !answerIsChunked, !isCounted else { return beginClosing() }
+        stream.flushNow()
+        stream.reset()
+        close()
+    }
+
     func abort() {
         // A chunked or counted body that ends early tells the client that it is not whole; so must an open-ended one.
         if state == .relaying { closeAfterRelay() } else { close() }

@@ -160,6 +160,13 @@ extension HTTP2Session {
         frames.reset(stream.id, code)
     }
 
+    /// Ends the stream when what was written to it has gone out.
+    package func endShort(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
+        guard !stream.isClosed else { return }
+        guard !stream.outbound.isEmpty else { return reset(stream, code) }
+        stream.shortEnd = code
+    }
+
     /// Asks the peer for a sign of life; `.pong` is the answer.
     package func ping() {
         frames.ping()

@@ -105,6 +105,7 @@ extension HTTP2Session {
 
     func dataSent(_ stream: HTTP2Stream, _ count: Int) {
         outboundTotal -= count
+        if let code = stream.shortEnd, stream.outbound.isEmpty { return reset(stream, code) }
         let mark = isOutboundCrowded ? HTTP2Stream.crowdedWater : HTTP2Stream.lowWater
         guard stream.isAboveLowWater, stream.outbound.count <= mark else { return }
         stream.isAboveLowWater = false

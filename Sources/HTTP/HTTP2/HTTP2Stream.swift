@@ -42,6 +42,8 @@ package final class HTTP2Stream {
     var hasOutboundTrailers = false
     /// Whether nothing will be added to `outbound`.
     var isOutboundEnded = false
+    /// With which reset it ends when `outbound` is empty, because there will never be the rest of it.
+    var shortEnd: HTTP2ErrorCode?
     /// Whether the end has left.
     var isOutboundSent = false
     /// Whether the library waits to be told of new bytes.
@@ -92,6 +94,7 @@ package final class HTTP2Stream {
         outboundTrailers.reset()
         hasOutboundTrailers = false
         isOutboundEnded = false
+        shortEnd = nil
         isOutboundSent = false
         isDeferred = false
         isAboveLowWater = false

@@ -9,7 +9,7 @@ extension ByteStream {
     /// Closes at once; unsent bytes are lost and the owner hears nothing more.
     package func close() {
         guard phase != .closed else { return }
-        if phase == .open, outbound.isEmpty, wire.isEmpty, startFailure == nil { notifyClose() }
+        if phase == .open, !resetsOnClose, outbound.isEmpty, wire.isEmpty, startFailure == nil { notifyClose() }
         owner = nil
         tearDown()
     }
