@@ -85,6 +85,25 @@ package final class PrivateKey: Sendable {
         try self.init(der: block.bytes)
     }
 
+    /// As `init(pem:)` of a text, and no copy of a byte stays in memory: the library reads it, and overwrites what it used.
+    package convenience init(pem: SecretBytes) throws(CryptoError) {
+        let key: OpaquePointer? = unsafe pem.withBytes { bytes in
+            unsafe bytes.withUnsafeBufferPointer { raw in
+                guard let count = CInt(exactly: raw.count), let bio = unsafe BIO_new_mem_buf(raw.baseAddress, count)
+                else { return nil }
+                defer { unsafe BIO_free(bio) }
+                // An empty passphrase: without one the library would ask on the terminal.
+                var passphrase: CChar = 0
+                return unsafe PEM_read_bio_PrivateKey(bio, nil, nil, &passphrase)
+            }
+        }
+        guard let key = unsafe key else {
+            clearLibraryErrors()
+            throw .malformedKey
+        }
+        try unsafe self.init(takingOwnership: key)
+    }
+
     /// The PKCS #8 form, in DER.
     package func pkcs8() throws(CryptoError) -> [UInt8] {
         guard let envelope = unsafe EVP_PKEY2PKCS8(key) else { throw .operationFailed }

@@ -1,15 +1,22 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
-"""What only a start or a reload would find wrong with a path or an address, `check` tells with its line and a way out."""
+"""What only a start or a reload would find wrong with a path or an address, `check` tells with its line and a way out: as an error where
+the file is wrong everywhere, as a warning where it is this machine, or who asks, that it does not fit."""
 import copy
+import json
 import os
+import pathlib
+import pwd
 import re
+import shutil
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
 from conftest import route, url
+from gateway import BINARY
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +68,10 @@ RELOADED = {
         lambda c, f: c["log"].update(access=f + "/none/log"), "none cannot be used (No such file or directory); make it"),
     "access log, a file for a folder": (lambda c, f: c["log"].update(access=f + "/words/log"), "Not a directory"),
 }
+# These are told of every machine.
+EVERYWHERE = {
+    "trust, an empty file", "trust, no PEM", "upstream, an empty file", "upstream, a broken one", "issuer, an empty file",
+    "Redis, an empty file", "Redis, no file", "state, a long path", "listener, the port of all"}
 STARTED = {
     "Redis, an empty file": (lambda c, f: redis(c, f + "/empty.pem"), NO_AUTHORITIES),
     "Redis, no file": (lambda c, f: redis(c, f + "/none.pem"), "a file that can be read (No such file or directory)"),
@@ -103,14 +114,25 @@ def told(result, file):
     return set(re.findall(r"%s:[1-9]\d*:\d+: .*" % re.escape(str(file)), result.stdout + result.stderr))
 
 
+def checked(gateway, case, words):
+    """What `check` says: an error, or a warning and that the file is right."""
+    check = gateway.run("check", "--config", gateway.file)
+    warned = re.findall(r"^ *warning, on this machine: %s:[1-9].*" % re.escape(str(gateway.file)), check.stderr, re.M)
+    if case in EVERYWHERE:
+        assert check.returncode == 1 and warned == [] and words in check.stderr, check
+    else:
+        assert check.returncode == 0 and ": ok: " in check.stdout, check
+        assert len(warned) == len(told(check, gateway.file)) and words in warned[0], check
+    return told(check, gateway.file)
+
+
 @pytest.mark.parametrize("case", RELOADED)
 def test_check_and_reload_say_the_same(changed, case):
     how, words = RELOADED[case]
     gateway, _ = changed(how)
-    check = gateway.run("check", "--config", gateway.file)
-    assert check.returncode != 0 and words in check.stdout + check.stderr, check
+    said = checked(gateway, case, words)
     refused = gateway.run("reload")
-    assert refused.returncode != 0 and told(refused, gateway.file) == told(check, gateway.file) != set(), (check, refused)
+    assert refused.returncode != 0 and told(refused, gateway.file) == said != set(), (said, refused)
     assert gateway.get("/x").status == 200
 
 
@@ -123,14 +145,83 @@ def test_a_reload_does_not_read_what_only_a_start_uses(changed):
     assert gateway.get("/x").status == 200
 
 
-@pytest.mark.parametrize(("how", "words"), STARTED.values(), ids=STARTED.keys())
-def test_check_and_start_say_the_same(changed, how, words):
+@pytest.mark.parametrize(("case", "how", "words"), [
+    pytest.param(case, *getattr(of, "values", of), marks=getattr(of, "marks", ()), id=case) for case, of in STARTED.items()])
+def test_check_and_start_say_the_same(changed, case, how, words):
     gateway, folder = changed(how)
-    results = [gateway.run(command, "--config", gateway.file) for command in ("check", "run")]
-    for result in results:
-        assert result.returncode != 0 and words in result.stdout + result.stderr, result
-    assert told(results[0], gateway.file) == told(results[1], gateway.file) != set()
+    said = checked(gateway, case, words)
+    refused = gateway.run("run", "--config", gateway.file)
+    assert refused.returncode != 0 and words in refused.stderr and told(refused, gateway.file) == said != set(), (said, refused)
     assert (folder / "words").read_bytes() == b"no certificate\n", "what is no socket is not removed"
+
+
+def test_an_error_is_one_beside_a_warning(changed):
+    """Both are told at once, and which is which, also to programs."""
+    gateway, folder = changed(lambda c, f: (c["log"].update(access=f + "/none/log"), c.update(trust={"ca": f + "/words"})))
+    result = gateway.run("check", "--config", gateway.file)
+    assert result.returncode == 1 and "sallyport.yaml: 1 problem\n" in result.stderr, result
+    assert len(told(result, gateway.file)) == 2 and result.stderr.count("warning, on this machine: ") == 1, result
+    result = json.loads(gateway.run("check", "--config", gateway.file, "--json").stdout)
+    assert [d.startswith("warning, on this machine: ") for d in result["details"]] == [False, True], result
+    gateway, folder = changed(lambda c, f: c.pop("trust"))
+    result = gateway.run("check", "--config", gateway.file, "--json")
+    assert result.returncode == 0 and result.stderr == "", result
+    assert ["none cannot be used" in w for w in json.loads(result.stdout)["warnings"]] == [True], result
+
+
+@pytest.fixture
+def own(changed, site):
+    """A configuration with a file of each kind, that everybody may read, and who may not read what is root's."""
+    if os.geteuid() != 0:
+        pytest.skip("only root has files that others may not read, and others")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="sallyport-own-"))
+    folder.chmod(0o755)
+    program = shutil.copy(BINARY, folder / "sallyport")
+    for name, text in [("site.pem", pathlib.Path(site[0]).read_bytes()), ("site.key", pathlib.Path(site[1]).read_bytes()), ("ca.pem", pathlib.Path(site[0]).read_bytes()),
+                       ("pepper", b"p" * 40), ("seal", b"s" * 40), ("set.json", b'{"keys":[]}'), ("log", b"")]:
+        (folder / name).write_bytes(text)
+        (folder / name).chmod(0o644)
+    (folder / "log").chmod(0o666)
+    gateway, _ = changed(lambda c, _: (
+        c["listeners"][0]["tls"].update(certificates=[{"cert": "%s/site.pem" % folder, "key": "%s/site.key" % folder}]),
+        c["listeners"][0]["tls"].pop("default", None), c["log"].update(access="%s/log" % folder),
+        c.update(secrets={"pepper": "${file:%s/pepper}" % folder, "seal": "${file:%s/seal}" % folder}, trust={"ca": "%s/ca.pem" % folder}),
+        c["state"].update(directory="%s/state" % folder), c["admin"].update(address="unix:%s/a.sock" % folder)))
+    yield gateway, folder, program
+    shutil.rmtree(folder)
+
+
+FOREIGN = ["site.pem", "site.key", "ca.pem", "pepper", "log"]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("who", ["another", "root for the file's user"])
+def test_what_only_somebody_else_may_read_is_a_warning(own, who, name):
+    """In a pipeline nobody is the gateway's user; root is asked about the user that the file names."""
+    gateway, folder, program = own
+    text = gateway.file.read_text()
+    file = folder / "sallyport.yaml"
+    file.write_text(text if who == "another" else text.rstrip().rstrip("}") + ', "user": "nobody"}')
+    file.chmod(0o644)
+    nobody = pwd.getpwnam("nobody")
+    as_user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []} if who == "another" else {}
+
+    def check():
+        return subprocess.run([program, "check", "--config", file], capture_output=True, text=True, timeout=30, **as_user)
+
+    # Nobody makes a state directory in root's folder; root makes it for its user.
+    before = check()
+    assert before.returncode == 0, before
+    assert ["nothing can be made in" in line for line in before.stderr.splitlines()] == [True] * (2 * (who == "another")), before
+    (folder / name).chmod(0o600)
+    result = check()
+    more = set(result.stderr.splitlines()) - set(before.stderr.splitlines())
+    assert result.returncode == 0 and ": ok: " in result.stdout and len(more) == 1, result
+    assert all(m.startswith("warning, on this machine: %s:" % file) and "Permission denied" in m for m in more), result
+    assert "pppp" not in result.stdout + result.stderr
+    (folder / name).unlink()
+    result = check()
+    assert result.returncode == (0 if name == "log" else 1), "a file that is not there is not there for anybody"
 
 
 def test_a_pipe_with_a_reader_is_an_access_log(changed):
@@ -145,6 +236,34 @@ def test_a_pipe_with_a_reader_is_an_access_log(changed):
     finally:
         reader.kill()
         reader.communicate()
+
+
+@pytest.mark.parametrize("way", ["start", "reload", "refused reload"])
+def test_a_pipes_reader_ends_when_the_log_goes_elsewhere(changed, way):
+    """Nobody but the workers keeps it open: neither control, which looked for the reader, nor the supervisor."""
+    gateway, folder = changed(lambda c, f: None)
+    assert gateway.run("reload").returncode == 0, "an earlier log goes"
+    reader = subprocess.Popen(["cat", folder / "pipe"], stdout=subprocess.DEVNULL)
+    before = gateway.file.read_text()
+    try:
+        changed(lambda c, f: c["log"].update(access=f + "/pipe"))
+        if way == "start":
+            gateway.stop()
+            gateway.start()
+        elif way == "reload":
+            assert gateway.run("reload").returncode == 0
+        else:
+            changed(lambda c, f: c.update(workers=2))
+            assert gateway.run("reload").returncode != 0
+        assert gateway.get("/x").status == 200
+        if way != "refused reload":
+            assert reader.poll() is None
+        gateway.write(before)
+        assert gateway.run("reload").returncode == 0
+        assert reader.wait(5) == 0
+    finally:
+        reader.kill()
+        reader.wait()
 
 
 @pytest.mark.parametrize("state", ["/state", "/state/", "//state"])

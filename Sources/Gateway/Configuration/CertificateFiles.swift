@@ -5,10 +5,10 @@ import Crypto
 import Encodings
 import Transport
 
-/// What is wrong with a certificate and its key.
+/// What is wrong with a certificate and its key; whether only this user may not read the file.
 package enum CertificateProblem: Error, Equatable {
-    case certificate(String)
-    case key(String)
+    case certificate(String, isOfThisUser: Bool = false)
+    case key(String, isOfThisUser: Bool = false)
 }
 
 /// Looks at a certificate and its key; nil when a listener can use them.
@@ -16,9 +16,6 @@ package typealias CertificateCheck = (CertificateSettings) -> CertificateProblem
 
 /// The check of `run`, `check` and reload: both files can be read, and the key is the leaf's.
 package enum CertificateFiles {
-    /// No chain is longer than this.
-    private static let limit = 1 << 20
-
     package static func check(_ settings: CertificateSettings) -> CertificateProblem? {
         let result = Result { () throws(CertificateProblem) in try match(settings) }
         guard case .failure(let problem) = result else { return nil }
@@ -26,13 +23,16 @@ package enum CertificateFiles {
     }
 
     private static func match(_ settings: CertificateSettings) throws(CertificateProblem) {
-        let chain = Result { () throws(FileReason) in try text(settings.certificate) }
-        let key = Result { () throws(FileReason) in try text(settings.key) }
-        guard case .success(let chain) = chain else { throw .certificate(chain.reason) }
-        guard case .success(let key) = key else { throw .key(key.reason) }
+        let chain = try chain(settings.certificate)
+        let key: SecretBytes
+        switch Files.readSecret(settings.key, limit: PEMFile.limit) {
+        case .success(let bytes): key = bytes
+        case .failure(let fault):
+            throw .key("cannot read it: \(fault.message)", isOfThisUser: fault.isOfThisUser)
+        }
         let leaf = try leaf(chain)
         do {
-            if try PrivateKey(pem: key).publicKey != leaf {
+            guard try PrivateKey(pem: key).publicKey == leaf else {
                 throw CertificateProblem.key("it is not the certificate's key")
             }
         } catch let problem as CertificateProblem {
@@ -41,11 +41,7 @@ package enum CertificateFiles {
             throw .key("it holds no private key that can be read")
         }
         // What is right by itself may still be more, or weaker, than a listener takes.
-        let identity = TLSServerSettings.Identity(
-            name: "",
-            chainPEM: Array(chain.utf8),
-            keyPEM: SecretBytes(Array(key.utf8).span)
-        )
+        let identity = TLSServerSettings.Identity(name: "", chainPEM: Array(chain.utf8), keyPEM: key)
         if let failure = TLSFiles.problem(of: identity) {
             throw .certificate("a listener cannot use it: \(failure)")
         }
@@ -64,26 +60,13 @@ package enum CertificateFiles {
         }
     }
 
-    private static func text(_ path: String) throws(FileReason) -> String {
-        switch Files.read(path, limit: limit) {
-        case .failure(let fault): throw FileReason(text: "cannot read it: \(fault.message)")
+    private static func chain(_ path: String) throws(CertificateProblem) -> String {
+        switch Files.read(path, limit: PEMFile.limit) {
+        case .failure(let fault):
+            throw .certificate("cannot read it: \(fault.message)", isOfThisUser: fault.isOfThisUser)
         case .success(let bytes):
-            guard let text = String(validating: bytes, as: UTF8.self) else { throw FileReason(text: "it is not text") }
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw .certificate("it is not text") }
             return text
-        }
-    }
-}
-
-/// Why a file could not be taken.
-private struct FileReason: Error {
-    let text: String
-}
-
-extension Result where Failure == FileReason {
-    fileprivate var reason: String {
-        switch self {
-        case .success: ""
-        case .failure(let reason): reason.text
         }
     }
 }

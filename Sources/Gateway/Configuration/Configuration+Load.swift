@@ -16,15 +16,46 @@ extension Configuration {
         check: @escaping CertificateCheck = CertificateFiles.check,
         surroundings: Surroundings
     ) throws(ConfigurationProblems) -> Configuration {
-        switch Files.read(path, limit: limit) {
-        case .success(let bytes):
-            return try Configuration(
-                parsing: bytes,
-                path: path,
+        try Configuration(
+            parsing: text(of: path),
+            path: path,
+            environment: environment,
+            surroundings: surroundings,
+            check: check
+        )
+    }
+
+    /// Reads a file that need not be for this machine or this user, and looks at everything that a start would find.
+    ///
+    /// What is wrong with it everywhere is thrown, what is wrong only here beside it; alone that is returned.
+    package static func check(
+        path: String,
+        environment: [String: String]
+    ) throws(ConfigurationProblems) -> (configuration: Configuration, warnings: [ConfigurationProblem]) {
+        let bytes = try text(of: path)
+        func look() -> (configuration: Configuration?, problems: [ConfigurationProblem]) {
+            let context = ReadingContext(
+                file: path,
                 environment: environment,
-                surroundings: surroundings,
-                check: check
+                checkCertificate: CertificateFiles.check,
+                surroundings: .starting
             )
+            return (Configuration(parsing: bytes, context), context.sorted)
+        }
+        var (configuration, problems) = look()
+        // Workers read as the user that they drop to, and so does a reload.
+        if let name = configuration?.user,
+            case .success(let account?) = Result(catching: { try Account.toDropTo(name) })
+        {
+            (configuration, problems) = account.lending(look)
+        }
+        guard let configuration, problems.allSatisfy(\.isOfThisMachine) else { throw ConfigurationProblems(problems) }
+        return (configuration, problems)
+    }
+
+    private static func text(of path: String) throws(ConfigurationProblems) -> [UInt8] {
+        switch Files.read(path, limit: limit) {
+        case .success(let bytes): return bytes
         case .failure(let fault):
             let problem = ConfigurationProblem(
                 file: path,
@@ -53,11 +84,17 @@ extension Configuration {
             checkCertificate: check,
             surroundings: surroundings
         )
-        guard let root = context.root(parsing: bytes),
-            let section = SectionReader(ValueReader(node: root, path: "", context: context), RootSection.schema),
-            let configuration = Configuration(resolving: section), context.problems.isEmpty
-        else { throw ConfigurationProblems(context.sorted) }
+        guard let configuration = Configuration(parsing: bytes, context), context.problems.isEmpty else {
+            throw ConfigurationProblems(context.sorted)
+        }
         self = configuration
+    }
+
+    private init?(parsing bytes: [UInt8], _ context: ReadingContext) {
+        guard let root = context.root(parsing: bytes),
+            let section = SectionReader(ValueReader(node: root, path: "", context: context), RootSection.schema)
+        else { return nil }
+        self.init(resolving: section)
         text = bytes
     }
 }
@@ -142,12 +179,18 @@ extension SectionReader {
     /// Notes what keeps a start from its user, its state directory or its admin socket.
     fileprivate func lookAtPlaces(user: String?, _ admin: AdminSection.File?, _ state: StateSettings?) {
         if let user, let problem = Places.accountProblem(user) {
-            report(problem, at: RootSection.user.name, found: user)
+            report(problem, at: RootSection.user.name, found: user, isOfThisMachine: true)
         }
         guard let state, let address = admin?.address, case .unix(let path) = address.value,
             let problem = Places.socketProblem(path, state: state.directory)
         else { return }
-        context.report(problem, at: address.position, path: address.path, found: AddressText.write(address.value))
+        context.report(
+            problem,
+            at: address.position,
+            path: address.path,
+            found: AddressText.write(address.value),
+            isOfThisMachine: true
+        )
     }
 }
 

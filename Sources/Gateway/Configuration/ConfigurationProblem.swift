@@ -15,6 +15,8 @@ package struct ConfigurationProblem: Error, Sendable, Equatable {
     package var expectation: String
     /// A near match: "did you mean …".
     package var hint: String?
+    /// Whether another machine, or another user here, may find nothing wrong: `check` only warns of it.
+    package var isOfThisMachine = false
 
     package static func == (left: ConfigurationProblem, right: ConfigurationProblem) -> Bool {
         left.file == right.file && left.path == right.path && left.expectation == right.expectation

@@ -34,6 +34,23 @@ package struct Account: Sendable, Equatable {
         }
     }
 
+    /// Has root look at files with the rights of the account; who it really is, which `access` asks about, stays root.
+    func lending<Result>(_ body: () -> Result) -> Result {
+        let groups = unsafe [gid_t](unsafeUninitializedCapacity: 65_536) { room, count in
+            count = Int(max(0, unsafe getgroups(CInt(room.count), room.baseAddress)))
+        }
+        let group = getegid()
+        _ = unsafe initgroups(name, self.group)
+        _ = setegid(self.group)
+        _ = seteuid(user)
+        defer {
+            _ = seteuid(0)
+            _ = setegid(group)
+            _ = unsafe setgroups(groups.count, groups)
+        }
+        return body()
+    }
+
     /// The account to drop to: the configured one, when this process is root.
     package static func toDropTo(_ name: String?) throws(ProcessFault) -> Account? {
         guard let name, geteuid() == 0 else { return nil }

@@ -14,6 +14,7 @@ extension ControlRole {
         // Before the files are read: one that is replaced meanwhile is noticed at the next look.
         watch = CertificateWatch(configuration)
         let outcome = await takeText(from: source)
+        Places.letGo()
         switch outcome {
         case .taken(let workers):
             log.info("configuration taken", ["file": accepted.path, "workers": "\(workers)"])

@@ -121,6 +121,9 @@ package struct FileFault: Error, Equatable {
         return fault
     }
 
+    /// Whether another user may find nothing wrong.
+    var isOfThisUser: Bool { errno == EACCES || errno == EPERM }
+
     /// The system's words, or ours.
     package var message: String { found.map { "it is \($0), not a regular file" } ?? systemMessage(errno) }
 }

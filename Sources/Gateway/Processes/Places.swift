@@ -23,7 +23,7 @@ enum Places {
     static func logProblem(_ path: String) -> String? {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
-            return errno == ENOENT ? parentProblem(path) : systemMessage(errno)
+            return errno == ENOENT ? parentProblem(path, asWhoActs: true) : systemMessage(errno)
         }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: return "it is a folder; name a file in it, such as \(path)/access.log"
@@ -31,7 +31,8 @@ enum Places {
         case S_IFIFO:
             return hasReader(path) ? nil : "it is a pipe that nobody reads; start its reader first, or name a file"
         default:
-            return unsafe access(path, W_OK) == 0 ? nil : "\(systemMessage(errno)); let the gateway's user write to it"
+            return may(W_OK, path, asWhoActs: true)
+                ? nil : "\(systemMessage(errno)); let the gateway's user write to it"
         }
     }
 
@@ -84,15 +85,20 @@ enum Places {
         }
     }
 
-    private static func parentProblem(_ path: String) -> String? {
+    private static func parentProblem(_ path: String, asWhoActs: Bool = false) -> String? {
         let parent = parent(of: path)
         var status = stat()
         guard unsafe stat(parent, &status) == 0 else {
             return "the folder \(parent) cannot be used (\(systemMessage(errno))); make it, or name another"
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return "\(parent) is no folder; name another path" }
-        return unsafe access(parent, W_OK | X_OK) == 0
+        return may(W_OK | X_OK, parent, asWhoActs: asWhoActs)
             ? nil : "nothing can be made in \(parent) (\(systemMessage(errno))); let the gateway's user write to it"
+    }
+
+    /// Workers open the log, with the rights that are lent here; what the supervisor makes it makes as who it really is.
+    private static func may(_ mode: CInt, _ path: String, asWhoActs: Bool) -> Bool {
+        unsafe faccessat(AT_FDCWD, path, mode, asWhoActs ? AT_EACCESS : 0) == 0
     }
 
     private static func parent(of path: String) -> String {
@@ -111,12 +117,21 @@ enum Places {
 
     private static func hasReader(_ pipe: String) -> Bool {
         let descriptor = unsafe open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        hold(descriptor)
+        return descriptor >= 0
+    }
+
+    /// Closes what was opened to find a log's reader: the log is open by now, or never will be.
+    static func letGo() {
+        hold(-1)
+    }
+
+    private static func hold(_ descriptor: CInt) {
         let former = held.withLock { held in
             defer { held = descriptor }
             return held
         }
         if former >= 0 { close(former) }
-        return descriptor >= 0
     }
 }
 
@@ -126,6 +141,6 @@ extension SectionReader {
         guard context.surroundings == .starting, let address, let problem = Places.addressProblem(address) else {
             return
         }
-        report(problem, at: name, found: AddressText.write(address))
+        report(problem, at: name, found: AddressText.write(address), isOfThisMachine: true)
     }
 }

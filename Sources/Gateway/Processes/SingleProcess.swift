@@ -79,6 +79,7 @@ enum SingleProcess {
                     network: parts.sockets.adminNetwork,
                     metrics: parts.sockets.metrics
                 )
+                Places.letGo()
             } catch {
                 fault = error
                 loop.stop()

@@ -81,6 +81,7 @@ extension Supervisor {
         metrics.workersServing.set(serving)
         guard serving == workers.count, !hasSaidReady else { return }
         hasSaidReady = true
+        Places.letGo()
         log.info("ready", ["listeners": plan.listeners.map(\.text).joined(separator: " "), "workers": "\(serving)"])
         ServiceNotification.send("READY=1", environment: environment)
     }

@@ -35,6 +35,26 @@ enum ConfigurationFile {
         }
     }
 
+    /// As `load`, for a file that may be another machine's or another user's: what is wrong only here is returned.
+    static func check(
+        for invocation: Invocation
+    ) throws(CommandFailure) -> (configuration: Configuration, warnings: [String]) {
+        let path = try path(for: invocation)
+        do {
+            let (configuration, warnings) = try Configuration.check(path: path, environment: invocation.environment)
+            return (configuration, warnings.map(\.description))
+        } catch {
+            // Errors first; where nothing is wrong here there is no warning.
+            let wrong = ConfigurationProblems(error.problems.filter { !$0.isOfThisMachine })
+            var failure = problems(wrong, in: path)
+            failure.details += error.problems.filter(\.isOfThisMachine).map { warning("\($0)") }
+            throw failure
+        }
+    }
+
+    /// How a problem of this machine is told.
+    static func warning(_ problem: String) -> String { "warning, on this machine: \(problem)" }
+
     /// The path of the admin socket: `SALLYPORT_ADMIN` or what the file says.
     static func adminSocket(for invocation: Invocation) throws(CommandFailure) -> String {
         if let named = invocation.environment["SALLYPORT_ADMIN"], !named.isEmpty {

@@ -22,7 +22,8 @@ enum RunCommands {
             words: ["check"],
             summary: "check the configuration file with the code that run uses",
             options: [.configuration, .json],
-            notes: "To set how an app may sign in: sallyport check off|monitor|enforce --app APP",
+            notes:
+                "What would keep only this machine or this user from it is a warning; run and reload refuse it. To set how an app may sign in: sallyport check off|monitor|enforce --app APP",
             run: check
         ),
         Command(
@@ -52,13 +53,17 @@ enum RunCommands {
 
     @Sendable private static func check(_ invocation: Invocation) throws(CommandFailure) {
         let path = try ConfigurationFile.path(for: invocation)
-        let configuration = try ConfigurationFile.load(for: invocation, surroundings: .starting)
+        let (configuration, warnings) = try ConfigurationFile.check(for: invocation)
         let answer = JSONValue.members([
             ("ok", .bool(true)), ("file", .string(path)),
             ("listeners", .number(JSONNumber(configuration.listeners.count))),
             ("routes", .number(JSONNumber(configuration.routes.count))),
             ("upstreams", .number(JSONNumber(configuration.upstreams.count))),
+            ("warnings", .array(warnings.map(JSONValue.string))),
         ])
+        if !invocation.wantsJSON {
+            for warning in warnings { Terminal.complain("\(Output.visible(ConfigurationFile.warning(warning)))\n") }
+        }
         Output.show(answer, for: invocation) { answer in
             "\(path): ok: \(answer.text("listeners")) listeners, \(answer.text("routes")) routes, "
                 + "\(answer.text("upstreams")) upstreams\n"

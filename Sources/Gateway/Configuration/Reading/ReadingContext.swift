@@ -39,7 +39,8 @@ final class ReadingContext {
         at position: YAMLPosition,
         path: String,
         found: String? = nil,
-        hint: String? = nil
+        hint: String? = nil,
+        isOfThisMachine: Bool = false
     ) {
         problems.append(
             ConfigurationProblem(
@@ -49,7 +50,8 @@ final class ReadingContext {
                 path: path,
                 found: found,
                 expectation: expectation,
-                hint: hint
+                hint: hint,
+                isOfThisMachine: isOfThisMachine
             )
         )
     }

@@ -65,13 +65,20 @@ struct SectionReader {
     func position(of name: String) -> YAMLPosition { members[name]?.position ?? reader.node.position }
 
     /// Notes a problem at a key of the section.
-    func report(_ sentence: String, at name: String? = nil, found: String? = nil, hint: String? = nil) {
+    func report(
+        _ sentence: String,
+        at name: String? = nil,
+        found: String? = nil,
+        hint: String? = nil,
+        isOfThisMachine: Bool = false
+    ) {
         context.report(
             sentence,
             at: name.map(position) ?? reader.node.position,
             path: name.map { path.isEmpty ? $0 : "\(path).\($0)" } ?? path,
             found: found,
-            hint: hint
+            hint: hint,
+            isOfThisMachine: isOfThisMachine
         )
     }
 }

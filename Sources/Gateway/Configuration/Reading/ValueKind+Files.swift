@@ -11,7 +11,7 @@ extension ValueKind where Value == String {
         read: { reader in
             guard let path = ValueKind.path.read(reader) else { return nil }
             guard case .failure(let fault) = Files.read(path) else { return path }
-            return reader.refuse("a file that can be read (\(fault.message))")
+            return refuse(path, fault, reader)
         },
         write: { $0 }
     )
@@ -37,7 +37,7 @@ extension ValueKind where Value == String {
 
     private static func lookAtAuthorities(_ path: String, _ reader: ValueReader) -> String? {
         switch Files.read(path, limit: PEMFile.limit) {
-        case .failure(let fault): return reader.refuse("a file that can be read (\(fault.message))")
+        case .failure(let fault): return refuse(path, fault, reader)
         case .success(let pem) where !TLSFiles.holdAuthorities(pem):
             return reader.refuse(
                 "a PEM file of authorities: it holds no certificate, or one that cannot be read; put theirs into it, "
@@ -45,5 +45,9 @@ extension ValueKind where Value == String {
             )
         case .success: return path
         }
+    }
+
+    private static func refuse(_ path: String, _ fault: FileFault, _ reader: ValueReader) -> String? {
+        reader.refuse(fault, "expected a file that can be read (\(fault.message))", standIn: path)
     }
 }

@@ -36,7 +36,14 @@ private enum SecretReference {
 
     private static func file(_ path: String, reference: String, _ reader: ValueReader) -> ConfiguredSecret? {
         switch Files.read(reader.context.absolute(path), limit: limit) {
-        case .failure(let fault): return reader.refuseSilently("cannot read \(path): \(fault.message)")
+        case .failure(let fault):
+            // Long enough for any use, and two files stay two; nothing is started with it.
+            let standIn = ConfiguredSecret(
+                reference: reference,
+                bytes: Array(path.utf8) + [UInt8](repeating: 0, count: 32)
+            )
+            let sentence = "cannot read \(path): \(fault.message)"
+            return reader.refuse(fault, sentence, standIn: standIn, isSecret: true)
         case .success(var bytes):
             // Editors end files with a line end that is not part of the secret.
             if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }

@@ -28,6 +28,18 @@ struct ValueReader {
         return nil
     }
 
+    /// Notes that a file cannot be read; what stands in its place where only this user may not read it.
+    func refuse<Value>(_ fault: FileFault, _ sentence: String, standIn: Value, isSecret: Bool = false) -> Value? {
+        context.report(
+            sentence,
+            at: node.position,
+            path: path,
+            found: isSecret ? nil : found,
+            isOfThisMachine: fault.isOfThisUser
+        )
+        return fault.isOfThisUser ? standIn : nil
+    }
+
     /// A member or item of this value.
     func inner(_ node: YAMLNode, _ suffix: String) -> ValueReader {
         ValueReader(

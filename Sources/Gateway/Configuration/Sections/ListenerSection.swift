@@ -191,13 +191,24 @@ enum CertificateSection {
         let settings = CertificateSettings(certificate: certificate.value, key: key.value)
         switch section.context.checkCertificate(settings) {
         case nil: break
-        case .certificate(let sentence): report(sentence, certificate, section)
-        case .key(let sentence): report(sentence, key, section)
+        case .certificate(let sentence, let isOfThisUser): report(sentence, certificate, isOfThisUser, section)
+        case .key(let sentence, let isOfThisUser): report(sentence, key, isOfThisUser, section)
         }
         return settings
     }
 
-    private static func report(_ sentence: String, _ file: Located<String>, _ section: SectionReader) {
-        section.context.report(sentence, at: file.position, path: file.path, found: file.value)
+    private static func report(
+        _ sentence: String,
+        _ file: Located<String>,
+        _ isOfThisUser: Bool,
+        _ section: SectionReader
+    ) {
+        section.context.report(
+            sentence,
+            at: file.position,
+            path: file.path,
+            found: file.value,
+            isOfThisMachine: isOfThisUser
+        )
     }
 }

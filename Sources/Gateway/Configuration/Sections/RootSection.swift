@@ -112,7 +112,7 @@ enum AdminSection {
         "address",
         ValueKind.adminAddress.located,
         .optional,
-        "A Unix socket (the user's name is who did it), or a TCP address with TLS, where admin tokens say who it is (32 connections, 8 of one network, 3 s for handshake and head; for one more the oldest that owes its request ends); then the socket is there too. Left out: `admin.sock` in the state directory.",
+        "A Unix socket (the user's name is who did it), or a TCP address with TLS, where admin tokens say who it is (32 connections, 8 of one network, 3 s for handshake and head; for one more the one that is idle longest ends, else the oldest without a whole request); then the socket is there too. Left out: `admin.sock` in the state directory.",
         reload: .restart
     )
     static let tls = Setting("tls", TLSSection.kind(at: "admin.tls"), .optional, "Needed by a TCP address.")
@@ -145,7 +145,7 @@ enum MetricsSection {
         "address",
         ValueKind.listenAddress,
         .required,
-        "Clear HTTP without any check: keep it inside. A connection is kept for 75 s after an answer, longer than any usual time between scrapes; when 64 are open, 16 of one network, the oldest idle one gives way.",
+        "Clear HTTP without any check: keep it inside. A connection is kept for 75 s after an answer, longer than any usual time between scrapes; when 64 are open, 16 of one network, the one that is idle longest gives way, else the oldest without a whole request.",
         reload: .restart
     )
 
@@ -182,7 +182,12 @@ enum LogSection {
         if section.context.surroundings != .unseen, case .file(let path) = access,
             let problem = Places.logProblem(path)
         {
-            section.report("the access log cannot be written there: \(problem)", at: "access", found: path)
+            section.report(
+                "the access log cannot be written there: \(problem)",
+                at: "access",
+                found: path,
+                isOfThisMachine: true
+            )
         }
         return LogSettings(access: access, level: level)
     }

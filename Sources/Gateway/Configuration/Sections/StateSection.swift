@@ -70,7 +70,7 @@ enum StateSection {
             section.report("the path is too long for the sockets in it: at most 90 bytes", at: "directory", found: path)
         }
         if section.context.surroundings == .starting, let problem = Places.folderProblem(path) {
-            section.report(problem, at: "directory", found: path)
+            section.report(problem, at: "directory", found: path, isOfThisMachine: true)
         }
         return StateSettings(
             redis: redis,

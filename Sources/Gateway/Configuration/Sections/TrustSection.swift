@@ -84,7 +84,8 @@ enum TrustSection {
             switch Files.read(section.context.absolute(value), limit: 64 << 10) {
             case .success(let bytes): text = bytes
             case .failure(let fault):
-                section.report("\(name): cannot read the file: \(fault.message)")
+                let sentence = "\(name): cannot read the file: \(fault.message)"
+                section.report(sentence, isOfThisMachine: fault.isOfThisUser)
                 return nil
             }
         }
