@@ -2,6 +2,8 @@
 # Licensed under the Apache License, Version 2.0.
 """What operators meet: names that hide nothing, listeners that stay open to them, no words about what is in order."""
 import base64
+import contextlib
+import http.client
 import json
 import socket
 import ssl
@@ -84,6 +86,108 @@ def test_idle_connections_keep_no_operator_out(stand, site):
         finally:
             for each in idle:
                 each.close()
+
+
+def peer_of(stand, port):
+    one = socket.create_connection(("127.0.0.1", port), timeout=5)
+    if port != stand.admin_port:
+        return one
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(one, server_hostname="localhost")
+
+
+def is_open(one):
+    one.settimeout(0.05)
+    try:
+        return one.recv(1) != b""
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("listener", ["admin", "metrics"])
+def test_who_had_an_answer_gives_way_first(stand, listener):
+    """Longest idle first; whoever is still sending a head, though older than all, is cut only where none is idle, and last who sends a body."""
+    port, most = (stand.admin_port, 8) if listener == "admin" else (stand.metrics_port, 16)
+    get = b"GET /livez HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" % port
+    with contextlib.ExitStack() as all:
+        def asked(bytes):
+            one = all.enter_context(peer_of(stand, port))
+            one.sendall(bytes)
+            return one
+
+        def answered():
+            one = asked(get)
+            assert one.recv(4096).startswith(b"HTTP/1.1 ")
+            return one
+
+        body, half = asked(get.replace(b"GET", b"POST").replace(b"\r\n\r\n", b"\r\nContent-Length: 1\r\n\r\n")), asked(get[:-2])
+        kept = [answered() for _ in range(most - 2)]
+        kept[0].sendall(get)
+        assert kept[0].recv(4096).startswith(b"HTTP/1.1 "), "the first is the youngest now"
+        more = answered()
+        assert [is_open(one) for one in kept[:3]] == [True, False, True]
+        half.settimeout(5)
+        half.sendall(get[-2:] + get[:-2])
+        assert half.recv(4096).startswith(b"HTTP/1.1 "), "an older one, of which half a head was there"
+        for each in [kept[0], *kept[2:], more]:
+            each.sendall(get[:-2])
+        # The heads are read in no order known here: each newcomer cuts one, none the body.
+        assert answered() and answered()
+        body.settimeout(5)
+        body.sendall(b"x")
+        assert body.recv(4096).startswith(b"HTTP/1.1 "), "a request that is known"
+
+
+@pytest.mark.parametrize("listener", ["admin", "metrics"])
+def test_bodies_that_never_come_keep_nobody_out(stand, listener):
+    port, most = (stand.admin_port, 8) if listener == "admin" else (stand.metrics_port, 16)
+    with contextlib.ExitStack() as all:
+        for _ in range(most):
+            one = all.enter_context(peer_of(stand, port))
+            one.sendall(b"POST /livez HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n" % port)
+            assert one.recv(100).startswith(b"HTTP/1.1 100"), "its head is read"
+        one = all.enter_context(peer_of(stand, port))
+        one.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" % port)
+        assert one.recv(100).startswith(b"HTTP/1.1 ")
+
+
+UNREAD = {
+    "a long target": (b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n" % (b"a" * 20_000), 414, "uri_too_long"),
+    "a long field": (b"GET / HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n" % (b"a" * 200_000), 431, "fields_too_large"),
+    "no head": (b"what?\r\n\r\n", 400, "bad_request"),
+    "two authorizations": (b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n", 400, "bad_request"),
+    "a long body": (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n", 413, "content_too_large"),
+    "chunks": (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 411, "length_required"),
+    "another version": (b"GET / HTTP/2.7\r\nHost: x\r\n\r\n", 505, "version_not_supported"),
+}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+@pytest.mark.parametrize("listener", ["admin", "socket", "metrics"])
+def test_what_is_refused_before_it_is_read_has_the_form_of_the_rest(stand, listener, case):
+    """The admin API speaks JSON, whatever it says; the metrics listener plain text."""
+    sent, status, code = UNREAD[case]
+    if listener == "socket":
+        one = socket.socket(socket.AF_UNIX)
+        one.settimeout(5)
+        one.connect(str(stand.directory / "state/admin.sock"))
+    else:
+        one = peer_of(stand, stand.admin_port if listener == "admin" else stand.metrics_port)
+    with one:
+        one.sendall(sent)
+        answer = http.client.HTTPResponse(one)
+        answer.begin()
+        text = answer.read()
+    assert answer.status == status, text
+    if listener == "metrics":
+        assert answer.headers["Content-Type"].startswith("text/plain") and not text.startswith(b"{")
+        return
+    assert answer.headers["Content-Type"] == "application/json"
+    said = json.loads(text)
+    assert set(said) == {"error", "message", "details", "next_steps"} and said["error"] == code and said["message"]
 
 
 def test_a_script_is_not_asked_and_locks_nobody_out(stand):

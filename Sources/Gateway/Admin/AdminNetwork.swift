@@ -13,9 +13,12 @@ final class AdminNetwork {
     private let host: String
     private let port: UInt16
     private var tls: TLSServerContext
-    private lazy var server = SmallHTTPServer(loop: loop, limits: Self.limits, tls: tls) { [unowned self] in
-        await answer($0)
-    }
+    private lazy var server = SmallHTTPServer(
+        loop: loop,
+        limits: Self.limits,
+        tls: tls,
+        refusal: AdminProblem.unread
+    ) { [unowned self] in await answer($0) }
     private let loop: EventLoop
 
     /// Less than on the socket: anybody may connect.

@@ -160,6 +160,22 @@ package struct AdminProblem: Error, Sendable, Equatable {
         AdminProblem(status: 409, code: code, message: message, nextSteps: nextSteps)
     }
 
+    /// What is said to a request that was not read to its end.
+    static func unread(_ status: Int, _ message: String) -> SmallAnswer {
+        let code =
+            switch status {
+            case 411: "length_required"
+            case 413: "content_too_large"
+            case 414: "uri_too_long"
+            case 417: "expectation_failed"
+            case 431: "fields_too_large"
+            case 501: "not_implemented"
+            case 505: "version_not_supported"
+            default: "bad_request"
+            }
+        return AdminProblem(status: status, code: code, message: message).answer.small
+    }
+
     /// The problem as an answer.
     package var answer: AdminAnswer {
         let body = JSONValue.object([

@@ -22,8 +22,9 @@ final class SmallHTTPConnection: StreamOwner {
     private let by: String
     /// What it counts for; nil where that is not bounded.
     let network: ClientNetwork?
-    /// The later it was accepted the higher.
-    var number = 0
+    /// The later it was accepted, or answered last, the higher.
+    private(set) var since: Int
+    private var wasAnswered = false
     private let deadline: LoopTimer
     private var parser = RequestParser()
     private var head = RequestHead()
@@ -35,6 +36,7 @@ final class SmallHTTPConnection: StreamOwner {
         self.stream = stream
         self.by = by
         self.network = network
+        self.since = server.nextStep()
         self.deadline = LoopTimer(loop: loop)
         deadline.onFire = { [unowned self] in timePassed() }
     }
@@ -44,11 +46,20 @@ final class SmallHTTPConnection: StreamOwner {
         stream.start(owner: self)
     }
 
-    /// Whether no request is under way: not even its head is there, and the last answer is out.
+    /// Whether no whole request is under way: a part of it at most is there, and the last answer is out.
     var owesRequest: Bool {
-        guard case .head = state else { return false }
+        switch state {
         // With TLS what is written may wait as ciphertext.
-        return stream.outboundCount == 0
+        case .head: stream.outboundCount == 0
+        case .body: true
+        case .answering, .closing: false
+        }
+    }
+
+    /// What its peer loses when it gives way: nothing after an answer, a handshake and a part of a head, a known request.
+    var loss: Int {
+        guard case .head = state else { return 2 }
+        return wasAnswered && stream.inbound.count == 0 ? 0 : 1
     }
 
     /// Ends for another's sake; it owes its request.
@@ -158,14 +169,15 @@ final class SmallHTTPConnection: StreamOwner {
         stream.outboundAppended()
         guard keepsAlive, !stream.peerHasEnded else { return end() }
         state = .head
+        wasAnswered = true
+        since = server.nextStep()
         deadline.arm(after: server.limits.idleDeadline)
         while advance() {}
     }
 
     private func refuse(_ status: Int, _ words: String) {
         state = .answering
-        let answer = SmallAnswer(status: status, contentType: "text/plain", body: Array("\(words)\n".utf8))
-        send(answer, keepsAlive: false, withoutBody: false)
+        send(server.refusal(status, words), keepsAlive: false, withoutBody: false)
     }
 
     /// Whoever owes us something has no claim to an ordered end, which a handshake would even hold up.

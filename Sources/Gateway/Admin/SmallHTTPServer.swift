@@ -46,7 +46,8 @@ extension SmallAnswer {
 package final class SmallHTTPServer: ConnectionTaker {
     /// What one server lets its peers do.
     package struct Limits: Sendable {
-        /// Connections at once: for one more the oldest that owes its request gives way, else it is closed at once.
+        /// Connections at once: for one more an idle one gives way, else the oldest without a whole request, else it is
+        /// closed at once.
         package var connections = 64
         /// Connections at once from one network; nil: as many as there may be at all, for a Unix socket.
         package var connectionsPerNetwork: Int?
@@ -73,12 +74,15 @@ package final class SmallHTTPServer: ConnectionTaker {
 
     let limits: Limits
     let answer: @Reactor (SmallRequest) async -> SmallAnswer
+    /// What is said, with this status and these words, to a request that cannot be read whole.
+    let refusal: (Int, String) -> SmallAnswer
     /// Ends TLS of new connections; nil: clear text, for a Unix socket or inside.
     package var tls: TLSServerContext?
     private let loop: EventLoop
     private var socket: ListeningSocket?
     private var connections: [ObjectIdentifier: SmallHTTPConnection] = [:]
-    private var accepted = 0
+    /// Counts what connections went through, so that one is older than another.
+    private var steps = 0
     /// How many there are from each network, where that is bounded.
     private var networks: [ClientNetwork: Int] = [:]
 
@@ -86,11 +90,13 @@ package final class SmallHTTPServer: ConnectionTaker {
         loop: EventLoop,
         limits: Limits = Limits(),
         tls: TLSServerContext? = nil,
+        refusal: @escaping (Int, String) -> SmallAnswer = { .text($0, "\($1)\n") },
         answer: @escaping @Reactor (SmallRequest) async -> SmallAnswer
     ) {
         self.loop = loop
         self.limits = limits
         self.tls = tls
+        self.refusal = refusal
         self.answer = answer
     }
 
@@ -117,17 +123,22 @@ package final class SmallHTTPServer: ConnectionTaker {
             ?? ByteStream(loop: loop, accepted: connection)
         let made = SmallHTTPConnection(server: self, stream: stream, by: by, network: network, loop: loop)
         connections[ObjectIdentifier(made)] = made
-        accepted += 1
-        made.number = accepted
         made.start()
     }
 
-    /// Has the oldest connection that owes its handshake or head make room: one that is idle keeps nobody out.
+    /// Has one connection make room: the one that is idle longest after an answer, whose peer loses nothing by it, else
+    /// the oldest that owes its handshake or head, and where each has one, the oldest that owes a body.
     private func hasOneGiveWay(of network: ClientNetwork?) -> Bool {
-        let idle = connections.values.filter { $0.owesRequest && (network == nil || $0.network == network) }
-        guard let oldest = idle.min(by: { $0.number < $1.number }) else { return false }
-        oldest.giveWay()
+        let owing = connections.values.filter { $0.owesRequest && (network == nil || $0.network == network) }
+        guard let first = owing.min(by: { ($0.loss, $0.since) < ($1.loss, $1.since) }) else { return false }
+        first.giveWay()
         return true
+    }
+
+    /// A number above all that were given before.
+    func nextStep() -> Int {
+        steps += 1
+        return steps
     }
 
     func connectionEnded(_ connection: SmallHTTPConnection) {

@@ -36,7 +36,9 @@ final class ControlRole: GatewayControl {
     /// That Redis takes nothing more; what is remembered serves on for the rest of the leases.
     var redisFullness: String?
     var hasReachedRedis = false
-    private lazy var adminServer = SmallHTTPServer(loop: loop) { [unowned self] in await answerAdmin($0) }
+    private lazy var adminServer = SmallHTTPServer(loop: loop, refusal: AdminProblem.unread) { [unowned self] in
+        await answerAdmin($0)
+    }
     /// The admin API on a TCP address; nil where it has none.
     var network: AdminNetwork?
     private lazy var metricsServer = SmallHTTPServer(
