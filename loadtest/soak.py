@@ -14,6 +14,7 @@ packages of Tests/Interop/requirements.txt and a release build (SALLYPORT_BINARY
 """
 import argparse
 import collections
+import itertools
 import os
 import pathlib
 import random
@@ -37,6 +38,7 @@ KEPT = 40
 MOST = 8  # MiB an hour of all workers together, by the trend of the second half
 SETTLED = 8  # MiB that the first half may fill
 EACH = 20  # seconds between two readings
+ENOUGH = 10  # readings of the second half, without which there is no trend
 
 
 class Good(threading.Thread):
@@ -132,23 +134,31 @@ def main():
             file.truncate(100_000_000)
         site = certificates.Authority(folder).issue("site", ["localhost", "127.0.0.1"])
         routes = [{"name": "all", "match": {"path": "/"}, "upstream": "api", "access": "open"}]
-        one = binary.Gateway(site, routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % nginx.port]}}, workers=2, log={"access": "off"},
+        one = binary.Gateway(site, routes, {"api": {"endpoints": ["http://127.0.0.1:%d" % nginx.port]}}, workers=2, log={"access": str(folder / "access")},
                              timeouts={"handshake": "2s", "header": "2s", "idle": "5s", "keep_alive": "5s", "patience": "5s"})
         one.start()
         try:
-            return soak(one, options)
+            return soak(one, options, folder / "access")
         finally:
             one.remove()
             nginx.stop()
 
 
 def trend(readings):
-    """MiB an hour: the median of the slopes between any two of (seconds, MiB), which a few high readings do not move."""
+    """MiB an hour: the median of the slopes between any two of (seconds, MiB), which a few high readings do not move; 0 for a few."""
+    if len(readings) < ENOUGH:
+        return 0
     slopes = [(b - a) / (u - t) * 3600 for i, (t, a) in enumerate(readings) for u, b in readings[i + 1:]]
-    return statistics.median(slopes) if slopes else 0
+    return statistics.median(slopes)
 
 
-def soak(one, options):
+def failures(access):
+    """The lines of the access log of answers that say the upstream or we failed, the first few of them."""
+    with open(access, errors="replace") as lines:
+        return list(itertools.islice((line.strip() for line in lines if '"status":5' in line), 10))
+
+
+def soak(one, options, access):
     began, whole = time.monotonic(), options.minutes * 60
     count = 8
     clients = [Good(one, count / options.rate, began + whole, seed) for seed in range(count)]
@@ -172,6 +182,8 @@ def soak(one, options):
             readings.append((passed, figures(one)[0]))
     for reason, number in sum((c.reasons for c in clients), collections.Counter()).most_common():
         print("  failed %4d: %s" % (number, reason))
+    for told in failures(access):
+        print("  " + told)
     grew, hourly = seen[-1][0] - seen[0][0], trend(readings)
     good = grew < SETTLED and hourly < MOST and seen[-1][1] <= seen[0][1] + 20 and seen[-1][2] == 0
     print("grew by %.1f MiB between the first and the last reading, and by %.1f MiB an hour over the second half (%d readings): %s" % (
