@@ -11,6 +11,7 @@ import time
 
 import gateway as binary
 import upstreams
+from scheduler import Share
 
 
 class Redis:
@@ -90,14 +91,22 @@ def copy_keys(source, target):
         (keys / name).chmod(0o600)
 
 
-def at_best(limit, measure, tries=3):
-    """What `measure` gives, from the first time on that it is below the limit: other work of the machine adds to it now and then, a fault always."""
-    for _ in range(tries - 1):
-        if (value := measure()) < limit:
-            return value
-    value = measure()
-    assert value < limit, value
-    return value
+def usually(limit, measure, most=20):
+    """Seconds that `measure` gives, and the median of five is below the limit: three good ones before three that are not.
+
+    One is taken anew where what others had of the processors, while we waited for one, explains that it is above; not endlessly."""
+    good, bad, excused = [], [], []
+    while len(good) < 3 and len(bad) < 3:
+        share = Share()
+        value = measure()
+        if value < limit:
+            good.append(value)
+        elif value - (taken := share.taken()) < limit and len(excused) < most:
+            excused.append((value, taken))
+        else:
+            bad.append(value)
+    assert len(bad) < 3, (bad, good, excused)
+    return good[-1]
 
 
 def eventually(condition, seconds=10, pause=0.05):

@@ -6,6 +6,8 @@ import os
 import pathlib
 import re
 
+import gateway
+
 TRACEFS = pathlib.Path("/sys/kernel/tracing")
 SWITCH = re.compile(r"\s(\d+\.\d+): sched_switch: .*prev_pid=(\d+) .* next_pid=(\d+) ")
 
@@ -60,6 +62,41 @@ class Taken:
             total += min(end, self.ends[index]) - max(begin, self.begins[index])
             index += 1
         return total
+
+
+class Share:
+    """What others had of all processors since this was made, as far as we and the processes below us waited for one meanwhile."""
+
+    def __init__(self):
+        self.before = self.look()
+
+    @staticmethod
+    def look():
+        ours, at = [os.getpid()], 0
+        while at < len(ours):
+            ours += gateway.children_of(ours[at])
+            at += 1
+        spent = [int(n) for n in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        # All but idle, and idle with a disk under way.
+        busy = sum(spent) - sum(spent[3:5])
+        return busy / os.sysconf("SC_CLK_TCK"), {(p, t): times for p in ours for t, times in run_and_waited(p)}
+
+    def taken(self):
+        """In seconds; 0 where the kernel does not say it."""
+        (busy, threads), (busy_before, before) = self.look(), self.before
+        # Of threads that have ended meanwhile nothing is known: what they ran counts as others', what they waited as nothing.
+        since = [(ran - before.get(key, (0, 0))[0], waited - before.get(key, (0, 0))[1]) for key, (ran, waited) in threads.items()]
+        return max(0, min(busy - busy_before - sum(ran for ran, _ in since), sum(waited for _, waited in since)))
+
+
+def run_and_waited(process):
+    """Of each thread of a process: how long it ran, and how long it was ready to run and had no processor."""
+    for folder in pathlib.Path("/proc/%d/task" % process).glob("*"):
+        try:
+            ran, waited, _ = (folder / "schedstat").read_text().split()
+        except OSError:
+            continue
+        yield folder.name, (int(ran) / 1e9, int(waited) / 1e9)
 
 
 def threads(processes):

@@ -11,7 +11,7 @@ import pytest
 import h2server
 import upstreams as peers
 from conftest import route, to_h2, url
-from nodes import at_best
+from nodes import usually
 
 COUNT = 12
 
@@ -20,7 +20,7 @@ def ticks1(connection, number):
     while True:
         head = connection.head()
         if b"/wait" in head:
-            time.sleep(1.5)
+            time.sleep(0.7)
             connection.ok(b"at last")
             continue
         connection.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -33,7 +33,7 @@ def ticks1(connection, number):
 
 def ticks2(stream):
     if stream.path.endswith("/wait"):
-        time.sleep(1.5)
+        time.sleep(0.7)
         return stream.answer(b"at last")
     stream.head(200, [("content-type", "text/event-stream")])
     for _ in range(COUNT):
@@ -79,7 +79,7 @@ def test_each_event_arrives_within_50_milliseconds(client, way):
         assert len(late) == COUNT
         return max(late)
 
-    at_best(0.05, latest)
+    usually(0.05, latest)
 
 
 @pytest.mark.parametrize("way", ["h1", "h2"])
@@ -98,7 +98,7 @@ def test_events_of_many_streams_are_on_time(client, way, over, authority):
         assert len(late) == 10 * COUNT
         return late[int(len(late) * 0.95)]
 
-    at_best(0.05, nearly_latest)
+    usually(0.05, nearly_latest)
 
 
 @pytest.mark.parametrize("way", ["h1", "h2"])
@@ -107,7 +107,7 @@ def test_a_long_poll_is_answered_when_the_upstream_does(client, way):
         began = time.monotonic()
         assert client.get("/%s/wait" % way).content == b"at last"
         took = time.monotonic() - began
-        assert took > 1.4
+        assert took > 0.6
         return took
 
-    at_best(2, wait)
+    usually(1.2, wait)
