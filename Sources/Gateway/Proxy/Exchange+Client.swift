@@ -44,7 +44,9 @@ extension Exchange {
             return
         }
         guard let upstream else { return }
-        if stage == .sending, upstream.canRefuseUnprocessed { replay.keep(bytes) }
+        if stage == .sending, upstream.canRefuseUnprocessed || UpstreamRetry.isIdempotent(request.method) {
+            replay.keep(bytes)
+        }
         upstream.sendBody(bytes)
         if upstream.isCongested { client?.pauseBody() }
     }

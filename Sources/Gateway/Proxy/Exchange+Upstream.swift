@@ -15,7 +15,7 @@ extension Exchange {
         stage = .sending
         upstream = connection
         triedEndpoint = connection.endpoint
-        wasSent = true
+        timesSent += 1
         connection.sendHead(self)
         sendGathered(on: connection)
         sendReplay(on: connection)
@@ -39,7 +39,7 @@ extension Exchange {
             facts.upstreamPool?.hasAlternative(to: endpoint) == true
         {
             triedEndpoint = endpoint
-            return lease(fresh: false)
+            return lease(fresh: wantsFresh)
         }
         upstream = nil
         fail(failure)
@@ -122,7 +122,8 @@ extension Exchange {
             worker.metrics.upstreamRetries.increment()
             stage = .leasing
             client?.pauseBody()
-            lease(fresh: true)
+            // What it refused, an upstream takes again on the same connection.
+            lease(fresh: retry == .ifSafe)
         case .sending, .leasing:
             fail(failure)
         case .answering where facts.signIn?.held != nil:
@@ -147,7 +148,7 @@ extension Exchange {
     private func mayRetry(on ground: UpstreamRetry.Ground) -> Bool {
         switch ground {
         case .never: false
-        case .ifSafe: attempts <= UpstreamRetry.requestAttempts && UpstreamRetry.isSafe(self)
+        case .ifSafe: timesSent <= UpstreamRetry.requestAttempts && UpstreamRetry.isSafe(self)
         case .notProcessed: attempts < UpstreamRetry.connectAttempts && replay.isWhole
         }
     }

@@ -66,8 +66,13 @@ final class Exchange {
     var replay = RequestReplay()
     /// The endpoint that was asked last, or could not be.
     var triedEndpoint: UpstreamEndpoint?
-    /// Whether anything of the request went to an upstream.
-    var wasSent = false
+    /// How often the request went to an upstream.
+    var timesSent = 0
+    var wasSent: Bool { timesSent > 0 }
+    /// A kept connection was lost under the request: it is sent again on a new one only.
+    private(set) var wantsFresh = false
+    /// When the connection that is waited for now must be there, wherever the time goes.
+    private(set) var leaseEnd = MonotonicInstant.distantFuture
 
     /// The side of a relay that has ended first.
     var relayEnd: RelaySide?
@@ -134,7 +139,14 @@ final class Exchange {
 
     func lease(fresh: Bool) {
         attempts += 1
-        facts.upstreamPool?.lease(for: self, fresh: fresh)
+        wantsFresh = fresh
+        leaseEnd = worker.loop.now.advanced(by: facts.timeouts.connect)
+        facts.upstreamPool?.lease(for: self)
+    }
+
+    /// Whether more than half of the time for a connection has gone into waiting for a place.
+    var hasLittleTimeToConnect: Bool {
+        leaseEnd.duration(since: worker.loop.now) * 2 < facts.timeouts.connect
     }
 
     /// Answers in the upstream's place and ends the exchange.
@@ -185,7 +197,8 @@ final class Exchange {
         client = nil
         upstream = nil
         triedEndpoint = nil
-        wasSent = false
+        timesSent = 0
+        wantsFresh = false
         continueWait = nil
         attempts = 0
         relayEnd = nil

@@ -32,6 +32,7 @@ final class HTTP2Upstream: StreamOwner {
     var stream: ByteStream?
     /// Exchanges that wait for the connect.
     private var waiting: [Exchange] = []
+    private var connectEnd = MonotonicInstant.distantFuture
     var streams: [UpstreamStream] = []
     private var spare: [UpstreamStream] = []
     private var opened = 0
@@ -59,7 +60,8 @@ final class HTTP2Upstream: StreamOwner {
     func open(_ address: SocketAddress, tls: TLSClientContext?, within limit: Duration) {
         endpoint.opened(self)
         pool.metrics.streamed.opened()
-        watch.connecting(limit)
+        connectEnd = pool.loop.now.advanced(by: limit)
+        watchConnect()
         let stream = pool.stream(to: endpoint, at: address, tls: tls)
         self.stream = stream
         stream.start(owner: self)
@@ -85,7 +87,7 @@ final class HTTP2Upstream: StreamOwner {
         waiting = []
         watch.idle()
         for exchange in exchanges {
-            if hasRoom { carry(exchange) } else { pool.lease(for: exchange, fresh: false) }
+            if hasRoom { carry(exchange) } else { pool.lease(for: exchange) }
         }
     }
 
@@ -105,7 +107,11 @@ final class HTTP2Upstream: StreamOwner {
 
     /// Takes one more request; the exchange hears of it by `upstreamReady`, at once unless the connect is under way.
     func carry(_ exchange: Exchange) {
-        if isOpening { return waiting.append(exchange) }
+        if isOpening {
+            waiting.append(exchange)
+            if exchange.leaseEnd < connectEnd { watchConnect() }
+            return
+        }
         precondition(state == .open, "a connection that is ending cannot carry another request")
         let stream = spare.popLast() ?? UpstreamStream(self)
         stream.index = streams.count
@@ -113,6 +119,21 @@ final class HTTP2Upstream: StreamOwner {
         pool.metrics.streams.add(1)
         watch.busy()
         exchange.upstreamReady(stream)
+    }
+
+    /// Looks again when the connect must be done, or the first of those who wait for it has waited long enough.
+    private func watchConnect() {
+        watch.connecting(until: waiting.reduce(connectEnd) { min($0, $1.leaseEnd) })
+    }
+
+    /// The time for the connect is over, or that of some who waited for a place before.
+    func connectIsLate() {
+        let now = pool.loop.now
+        guard now < connectEnd else { return fail(.connectTimedOut) }
+        let late = waiting.filter { $0.leaseEnd <= now }
+        waiting.removeAll { $0.leaseEnd <= now }
+        watchConnect()
+        for exchange in late { exchange.upstreamUnavailable(.connectTimedOut, at: endpoint) }
     }
 
     /// The exchange no longer waits for the connect.

@@ -31,7 +31,8 @@ extension UpstreamConnection {
         self.exchange = nil
         close()
         guard let exchange else { return }
-        if !mayRetry, deadlines.blamesEndpoint(for: failure) { pool.failed(endpoint) }
+        let isOurHaste = failure == .connectTimedOut && hasLittleTime
+        if !mayRetry, !isOurHaste, deadlines.blamesEndpoint(for: failure) { pool.failed(endpoint) }
         if wasConnecting {
             if exchange.generation == generation { exchange.upstreamUnavailable(failure, at: endpoint) }
         } else {

@@ -44,6 +44,8 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
     var interims = InterimTally()
     var deadlines = UpstreamDeadlines()
     var timeout = UpstreamFailure.connectTimedOut
+    /// Whether waiting for a place had used up the time to connect: its end says nothing of the endpoint then.
+    var hasLittleTime = false
     /// Where the connect waits its turn.
     var turn: LoopTurn?
     let timer: LoopTimer
@@ -67,7 +69,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         endpoint.connectionOpened()
         pool.metrics.single.opened()
         timeout = .poolExhausted
-        timer.arm(after: exchange.facts.timeouts.connect)
+        timer.arm(at: exchange.leaseEnd)
         stream.serves(lane: exchange.lane)
         turn = LoopTurn.take(on: pool.loop, lane: exchange.lane) { self.connect() }
     }
@@ -76,7 +78,7 @@ final class UpstreamConnection: StreamOwner, UpstreamSide {
         turn = nil
         guard state == .connecting, let exchange, isAwaited(by: exchange) else { return close() }
         timeout = .connectTimedOut
-        timer.arm(after: exchange.facts.timeouts.connect)
+        hasLittleTime = exchange.hasLittleTimeToConnect
         stream.start(owner: self)
     }
 

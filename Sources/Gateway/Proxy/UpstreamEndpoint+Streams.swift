@@ -5,6 +5,9 @@ extension UpstreamEndpoint {
     /// The oldest HTTP/2 connection that takes one more request: younger ones empty first and go.
     var streamedWithRoom: HTTP2Upstream? { streamed.first { $0.hasRoom } }
 
+    /// One of which nothing says that it was there before another was lost: nobody was answered on it yet.
+    var freshStreamed: HTTP2Upstream? { streamed.first { $0.hasRoom && !$0.hasAnswered } }
+
     /// The HTTP/2 connections that carry nothing.
     var idleStreamed: Int { streamed.count { $0.isIdle } }
 

@@ -18,7 +18,10 @@ final class UpstreamEndpoint {
     private let idleCount: Gauge
     /// The HTTP/2 connections, oldest first.
     var streamed: [HTTP2Upstream] = []
-    /// Connections that exist in any state.
+    /// Connections in any state but closed.
+    ///
+    /// The sockets of closed ones wait a few turns of the loop to be closed where many are, and do not count: an upstream
+    /// may see more for these milliseconds than `pool.connections`. To count them would only make requests wait.
     private(set) var connectionCount = 0
     /// What the name resolved to; empty until the first answer.
     ///

@@ -15,7 +15,7 @@ final class UpstreamPool {
     let settings: UpstreamSettings
     let loop: EventLoop
     let limits: ParserLimits
-    let streamLimits = StreamLimits.standard
+    let streamLimits: StreamLimits
     private let endpoints: [UpstreamEndpoint]
     private let resolution: UpstreamResolution
     let metrics: UpstreamMetrics
@@ -43,6 +43,7 @@ final class UpstreamPool {
         self.settings = settings
         self.tls = tls
         self.limits = limits
+        self.streamLimits = StreamLimits(ofUpstreams: limits)
         self.metrics = metrics
         self.queue = UpstreamQueue(loop: loop)
         self.turn = UpstreamTurn(loop: loop)
@@ -52,19 +53,29 @@ final class UpstreamPool {
         resolution.start(endpoints)
     }
 
-    /// Finds a place for `exchange`: a stream of an HTTP/2 connection, or an idle connection unless `fresh` is asked
-    /// for, else a new one, else its turn.
-    func lease(for exchange: Exchange, fresh: Bool) {
+    /// Finds a place for `exchange`: a stream of an HTTP/2 connection, or an idle connection, unless it wants a fresh one;
+    /// else a new one, else its turn.
+    func lease(for exchange: Exchange) {
         let isStreamed = isStreamed(exchange)
         guard let endpoint = nextEndpoint(avoiding: exchange.triedEndpoint, isStreamed: isStreamed) else {
             return enqueue(exchange, isStreamed: isStreamed)
         }
         if isStreamed {
-            if let connection = endpoint.streamedWithRoom { return connection.carry(exchange) }
-        } else if !fresh, let connection = endpoint.takeIdle() {
+            if let connection = streamed(at: endpoint, for: exchange) { return connection.carry(exchange) }
+        } else if !exchange.wantsFresh, let connection = endpoint.takeIdle() {
             return connection.carry(exchange)
         }
         connect(to: endpoint, for: exchange, isStreamed: isStreamed)
+    }
+
+    /// The HTTP/2 connection that is to carry the exchange, if one of those that are there is.
+    ///
+    /// Where one was lost without a word, so may others be that were there as long.
+    private func streamed(at endpoint: UpstreamEndpoint, for exchange: Exchange) -> HTTP2Upstream? {
+        guard exchange.wantsFresh, endpoint.connectionCount < settings.pool.connections else {
+            return endpoint.streamedWithRoom
+        }
+        return endpoint.freshStreamed
     }
 
     /// Whether the exchange shares a connection: HTTP/2 has no `Upgrade`, so WebSockets go by HTTP/1.1.
@@ -88,7 +99,12 @@ final class UpstreamPool {
     /// A connection came back clean after an exchange.
     func returned(_ connection: UpstreamConnection) {
         if isRetired { return connection.close() }
-        if let next = queue.next(isStreamed: false) { return connection.carry(next) }
+        if let next = queue.first(isStreamed: false) {
+            // Who wants a fresh one takes its place.
+            guard !next.wantsFresh else { return connection.close() }
+            queue.remove(next)
+            return connection.carry(next)
+        }
         if !connection.endpoint.keep(connection, atMost: settings.pool.idle) { connection.close() }
     }
 
@@ -116,13 +132,13 @@ final class UpstreamPool {
     func leaseWaiting() {
         for _ in 0..<queue.count {
             guard let next = queue.next() else { return }
-            lease(for: next, fresh: false)
+            lease(for: next)
         }
     }
 
     /// One more connection may be opened.
     func placeFreed() {
-        if let next = queue.next() { lease(for: next, fresh: false) }
+        if let next = queue.next() { lease(for: next) }
     }
 
     /// A stream of an HTTP/2 connection ended: there may be room for another.

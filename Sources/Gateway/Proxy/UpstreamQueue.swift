@@ -6,7 +6,8 @@ import Transport
 /// The exchanges that wait for a place at an upstream, oldest first: each of its endpoints has as many connections as it
 /// may, or its name is being looked up for the first time.
 ///
-/// Isolated to the Reactor. Each waits for its route's `connect` time at most, then is told why there was no place.
+/// Isolated to the Reactor. Each waits for its route's `connect` time at most, then is told why there was no place; a
+/// connect that follows has the rest of that time.
 @Reactor
 final class UpstreamQueue {
     private struct Entry {
@@ -37,8 +38,8 @@ final class UpstreamQueue {
     /// Takes an exchange; false when too many wait.
     func add(_ exchange: Exchange, isStreamed: Bool, failure: UpstreamFailure) -> Bool {
         guard entries.count < Self.limit else { return false }
-        let end = loop.now.advanced(by: exchange.facts.timeouts.connect)
-        entries.append(Entry(exchange: exchange, end: end, isStreamed: isStreamed, failure: failure))
+        let entry = Entry(exchange: exchange, end: exchange.leaseEnd, isStreamed: isStreamed, failure: failure)
+        entries.append(entry)
         armForNext()
         return true
     }
@@ -51,6 +52,11 @@ final class UpstreamQueue {
     func next(isStreamed: Bool) -> Exchange? {
         guard let index = entries.firstIndex(where: { $0.isStreamed == isStreamed }) else { return nil }
         return entries.remove(at: index).exchange
+    }
+
+    /// The same, which goes on waiting.
+    func first(isStreamed: Bool) -> Exchange? {
+        entries.first { $0.isStreamed == isStreamed }?.exchange
     }
 
     /// The exchange that has waited longest.

@@ -14,19 +14,24 @@ enum UpstreamRetry {
     /// Why a request that failed could be sent again.
     enum Ground {
         case never
-        /// The connection was closed silently, as idle ones are: what changes nothing may be sent again.
+        /// The connection was closed silently, as idle ones are: what changes nothing more may be sent again.
         case ifSafe
         /// The upstream says that it did nothing about the request (RFC 9113 8.7).
         case notProcessed
     }
 
-    /// Whether sending the request twice changes nothing: a safe method, or PUT and DELETE without a body.
+    /// Whether the request may be sent twice: the second time changes nothing (RFC 9110 9.2.2), and all of it
+    /// that was sent is still here.
     @Reactor
     static func isSafe(_ exchange: Exchange) -> Bool {
-        guard !exchange.request.framing.hasBody else { return false }
-        switch exchange.request.method {
-        case .get, .head, .options, .put, .delete: return true
-        case .post, .patch, .trace, .connect, .other: return false
+        isIdempotent(exchange.request.method) && (!exchange.request.framing.hasBody || exchange.replay.isWhole)
+    }
+
+    /// Whether a second request of the method changes nothing more than the first.
+    static func isIdempotent(_ method: Method) -> Bool {
+        switch method {
+        case .get, .head, .options, .put, .delete: true
+        case .post, .patch, .trace, .connect, .other: false
         }
     }
 }

@@ -40,9 +40,9 @@ final class UpstreamWatch {
         timer.onFire = { [unowned self] in fired() }
     }
 
-    func connecting(_ limit: Duration) {
+    func connecting(until look: MonotonicInstant) {
         wait = .connect
-        timer.arm(after: limit)
+        timer.arm(at: look)
     }
 
     /// A request is under way.
@@ -75,7 +75,7 @@ final class UpstreamWatch {
 
     private func fired() {
         switch wait {
-        case .connect: connection.fail(.connectTimedOut)
+        case .connect: connection.connectIsLate()
         case .idle: connection.retire()
         case .pong:
             guard lastHeard > pingedAt else { return connection.fail(.closedEarly) }

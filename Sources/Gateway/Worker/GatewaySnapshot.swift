@@ -49,6 +49,7 @@ final class GatewaySnapshot {
         http2.heads = parserLimits
         self.http2 = http2
         let streamLimits = StreamLimits()
+        streamLimits.inboundHighWater = max(streamLimits.inboundHighWater, parserLimits.mostHead)
         streamLimits.handshakeDeadline = settings.timeouts.handshake
         streamLimits.flushDeadline = settings.timeouts.idle
         streamLimits.flushPatience = settings.timeouts.patience

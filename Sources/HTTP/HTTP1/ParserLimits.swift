@@ -16,6 +16,9 @@ package struct ParserLimits: Sendable, Equatable {
     /// The most bytes of chunk extensions in one body.
     package var chunkExtensions = 16 * 1024
 
+    /// More bytes than any head has that is not refused: so many must have room where a head is gathered.
+    package var mostHead: Int { startLine + fieldBytes + 1024 }
+
     /// The limits used unless configuration says otherwise.
     package init() {}
 }

@@ -106,7 +106,7 @@ enum UpstreamTimeoutSection {
         "connect",
         .duration(range),
         .standard(.seconds(2)),
-        "To open a connection, TLS included: two lost packets inside a network."
+        "To get a connection, waiting for a place and TLS included: two lost packets inside a network. Where another endpoint is tried in its stead, that has as long."
     )
     static let firstByte = Setting(
         "first_byte",
