@@ -355,7 +355,7 @@ def test_opaque_sessions_and_their_renewal(one, backend, make_app, authorities):
 
 def test_a_session_that_could_not_be_known_again_reaches_nobody(one, backend, make_app, authorities):
     client = make_app()
-    for token, status in (("t" * 8_192, 200), ("t" * 8_193, 503)):
+    for token, status in (("t" * 8_192, 200), ("t" * 8_193, 502)):
         backend.raw = (200, {"Content-Type": "application/json"}, json.dumps({"data": {"token": token}}).encode())
         try:
             answer = client.verify(client.android(devices.Android(authorities, locked=False)))
@@ -363,6 +363,8 @@ def test_a_session_that_could_not_be_known_again_reaches_nobody(one, backend, ma
             backend.raw = None
         assert answer.status == status
         assert (token in answer.body.decode()) == (status == 200)
+        if status != 200:
+            assert (answer.json()["error"]["code"], answer.json()["data"]["reason"]) == ("upstream_invalid", "token_too_long")
     assert client.get(fields={"Authorization": "Bearer " + "t" * 8_192}).status == 200
 
 

@@ -83,7 +83,13 @@ extension Exchange {
         let answer = spliced(read.body)
         worker.metrics.signInsSpliced.increment()
         guard let tokens = attempt.tokensToBind(in: splice, grant, now: worker.state.clock.now) else {
-            _ = worker.pipeline.refuse(self, .stateAway, logged: "token_too_long")
+            // To try again would not make it shorter.
+            let refusal = Refusal(
+                .upstreamInvalid,
+                reason: "token_too_long",
+                nextSteps: ["Have the upstream make tokens of \(SessionBindings.mostBytes) bytes at most."]
+            )
+            _ = worker.pipeline.refuse(self, refusal)
             return
         }
         guard !tokens.isEmpty else { return respond(answer) }
