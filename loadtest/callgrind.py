@@ -7,7 +7,6 @@ so that handshakes, timers and what else is not a request's own cancel out.
 """
 import re
 import shutil
-import subprocess
 import time
 
 import stand

@@ -32,7 +32,6 @@ import floods  # noqa: E402
 import frames  # noqa: E402
 import gateway as binary  # noqa: E402
 import upstreams  # noqa: E402
-import wire  # noqa: E402
 
 KEPT = 40
 MOST = 8  # MiB an hour of all workers together, by the trend of the second half

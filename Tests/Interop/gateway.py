@@ -16,7 +16,6 @@ import time
 import urllib.error
 import urllib.request
 
-import upstreams
 import wire
 
 TOP = pathlib.Path(__file__).resolve().parents[2]

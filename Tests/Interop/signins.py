@@ -10,7 +10,6 @@ import threading
 import pytest
 
 import devices
-import wire
 
 
 class Backend:

@@ -3,7 +3,7 @@
 """Who is let in and who is told how to be let in."""
 import pytest
 
-from conftest import route, url
+from conftest import route
 
 ORIGIN = "https://app.example"
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 import requests
 
-from conftest import route, url
+from conftest import route
 from gateway import memory
 from upstreams import backend, start_backend
 

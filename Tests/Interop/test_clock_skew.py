@@ -10,7 +10,7 @@ import pytest
 
 import nodes
 from conftest import route, url
-from tokens import Issuer, bearer, claims, mint
+from tokens import Issuer, bearer, claims
 
 pytestmark = pytest.mark.skipif(shutil.which("faketime") is None, reason="needs faketime")
 ENGINE = {"organizations": ["acme"], "credentials": ["server_token", "session_token"]}

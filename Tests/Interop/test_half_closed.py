@@ -11,7 +11,7 @@ import pytest
 import h2server
 import wire
 from conftest import route, to_h2, url
-from frames import PREFACE, SETTINGS, Frames, frame, head
+from frames import PREFACE, SETTINGS, Frames, frame
 from upstreams import Scripted
 
 ROUNDS = 200

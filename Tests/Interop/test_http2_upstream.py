@@ -14,7 +14,6 @@ import h2.settings
 import pytest
 
 import h2server
-import upstreams as peers
 from conftest import route, to_h2
 from h2server import everyday
 from nodes import usually

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import ACCESS, LONG, route, url
+from conftest import route, url
 
 
 async def call(port, target, fields, ready=None, go=None):

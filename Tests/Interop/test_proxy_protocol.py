@@ -3,7 +3,6 @@
 """The PROXY protocol in front of clear and TLS listeners: by hand, and from a real haproxy."""
 import shutil
 import socket
-import ssl
 import struct
 import time
 

@@ -3,7 +3,6 @@
 """Servers that others wrote, spoken to in HTTP/2: Debian's nginx, nghttpd, Envoy."""
 import concurrent.futures
 import hashlib
-import json
 import os
 import shutil
 import ssl

@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-import certificates
 from conftest import route, url
 from wire import Wire, anything
 

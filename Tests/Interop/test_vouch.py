@@ -5,7 +5,6 @@ import concurrent.futures
 import datetime
 import json
 import re
-import subprocess
 import time
 
 import pytest

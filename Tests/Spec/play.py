@@ -13,7 +13,6 @@ import time
 import gateway as binary
 import proofs
 import report
-import stands
 from apps import App
 from calls import Requests
 from expect import brief, difference, holds

@@ -240,7 +240,6 @@ def ordinary(c, r, k):
 
 
 def ws_echo(c, buf):
-    f = c.makefile("rb")
     def rd(n):
         nonlocal buf
         while len(buf) < n:
