@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 
 import wire
+from upstreams import free_port
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("SALLYPORT_BINARY", TOP / ".build/release/sallyport"))
@@ -49,7 +50,7 @@ class Gateway:
     def __init__(self, site, routes, upstreams, workers=2, environment=None, **sections):
         self.site = site  # (certificate, key)
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="sp-", dir="/tmp"))
-        self.port, self.clear_port, self.metrics_port = (globals()["upstreams"].free_port() for _ in range(3))
+        self.port, self.clear_port, self.metrics_port = (free_port() for _ in range(3))
         self.environment = dict(os.environ, **(environment or {}))
         self.process = None
         self.log = self.directory / "gateway.log"
