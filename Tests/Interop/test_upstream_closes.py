@@ -11,6 +11,7 @@ import pytest
 import h2server
 import upstreams
 from conftest import route, to_h2, url
+from test_drains import Stopped
 from test_upstream_metrics import becomes, value
 
 REQUESTS = 250
@@ -87,6 +88,33 @@ def test_what_may_not_be_repeated_is_sent_once(make, way):
     assert got == [200, 502] * 10
     targets = [head.split()[1] for head in server.requests]
     assert len(targets) == len(set(targets))
+    server.stop()
+
+
+def test_what_may_not_be_repeated_is_not_sent_where_the_end_is_here_already(make):
+    """The request is heard first, but the kernel knows of the upstream's end by then."""
+    over = threading.Event()
+
+    def script(connection, number):
+        connection.request()
+        connection.ok()
+        if number > 1:
+            return
+        over.wait(10)
+        connection.socket.shutdown(socket.SHUT_RDWR)
+        server.ended.set()
+
+    server = upstreams.Scripted(script)
+    server.ended = threading.Event()
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(server)]}}, workers=1)
+    with gateway.wire() as client:
+        assert client.exchange("POST", "/x", body=b"x").status == 200
+        with Stopped(gateway):
+            client.request("POST", "/x", body=b"x")
+            over.set()
+            assert server.ended.wait(10)
+        assert client.answer().status == 200
+    assert len(server.requests) == 2
     server.stop()
 
 

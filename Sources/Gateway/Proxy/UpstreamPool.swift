@@ -62,10 +62,26 @@ final class UpstreamPool {
         }
         if isStreamed {
             if let connection = streamed(at: endpoint, for: exchange) { return connection.carry(exchange) }
-        } else if !exchange.wantsFresh, let connection = endpoint.takeIdle() {
+        } else if let connection = kept(at: endpoint, for: exchange) {
             return connection.carry(exchange)
         }
         connect(to: endpoint, for: exchange, isStreamed: isStreamed)
+    }
+
+    /// The kept connection that is to carry the exchange.
+    private func kept(at endpoint: UpstreamEndpoint, for exchange: Exchange) -> UpstreamConnection? {
+        guard !exchange.wantsFresh else { return nil }
+        while let connection = endpoint.takeIdle() {
+            if mayCarry(connection, exchange) { return connection }
+            connection.close()
+        }
+        return nil
+    }
+
+    /// What may be sent once only is not sent to an upstream whose end is here already.
+    private func mayCarry(_ connection: UpstreamConnection, _ exchange: Exchange) -> Bool {
+        guard !exchange.wantsFresh else { return false }
+        return UpstreamRetry.isIdempotent(exchange.request.method) || !connection.stream.peerHasGone
     }
 
     /// The HTTP/2 connection that is to carry the exchange, if one of those that are there is.
@@ -101,7 +117,7 @@ final class UpstreamPool {
         if isRetired { return connection.close() }
         if let next = queue.first(isStreamed: false) {
             // Who wants a fresh one takes its place.
-            guard !next.wantsFresh else { return connection.close() }
+            guard mayCarry(connection, next) else { return connection.close() }
             queue.remove(next)
             return connection.carry(next)
         }

@@ -57,6 +57,16 @@ extension ByteStream {
         loop.continueLater(self)
     }
 
+    /// Whether the peer has ended its side or is gone, as far as the kernel knows, which the loop may have to hear yet.
+    ///
+    /// A system call: for what may be sent once only.
+    package var peerHasGone: Bool {
+        guard !peerHasEnded else { return true }
+        var byte: UInt8 = 0
+        let peeked = unsafe recv(descriptor, &byte, 1, CInt(MSG_PEEK))
+        return peeked == 0 || peeked < 0 && errno != EAGAIN && errno != EINTR
+    }
+
     var mayHaveInput: Bool { !inboundEnded && (mayRead || mayHoldInput) }
 
     /// Reports what is left in `inbound` from earlier, then reads on.
