@@ -29,6 +29,54 @@ import Testing
         }
     }
 
+    @Test @Reactor func `many of one client that take a little each are busy together, while another is heard`() {
+        var busy = BusySources()
+        let now: UInt64 = 1_000_000_000
+        let crowd = (0..<100).map { _ in client(lane: 3) }
+        let other = client(lane: 7)
+        for source in crowd { busy.chargeLane(of: source, 20_000, now: now) }
+        busy.chargeLane(of: other, 20_000, now: now)
+        let (isCrowd, isOther) = (busy.isLaneBusy(of: crowd[0], now), busy.isLaneBusy(of: other, now))
+        #expect(isCrowd && !isOther)
+        let isBusyStill = busy.isLaneBusy(of: crowd[0], now + 50_000_000)
+        #expect(!isBusyStill, "their time was spread out by then")
+    }
+
+    @Test @Reactor func `a client that is alone is never busy, and is not once the other has gone`() {
+        var busy = BusySources()
+        let source = client(lane: 3)
+        var now: UInt64 = 1_000_000_000
+        busy.chargeLane(of: client(lane: 7), 20_000, now: now)
+        for _ in 0..<1000 {
+            busy.chargeLane(of: source, 500_000, now: now)
+            now += 500_000
+        }
+        let isBusyAlone = busy.isLaneBusy(of: source, now)
+        busy.chargeLane(of: client(lane: 7), 20_000, now: now)
+        let isBusyThen = busy.isLaneBusy(of: source, now)
+        #expect(!isBusyAlone && isBusyThen)
+        busy.chargeLane(of: client(lane: 7), 20_000, now: now + 98_000_000)
+        let isBusyLater = busy.isLaneBusy(of: source, now + 98_000_000)
+        #expect(!isBusyLater, "no more of the past counts")
+    }
+
+    @Test @Reactor func `what serves no one client alone is charged to none`() {
+        var busy = BusySources()
+        let source = EventSource(loop: loop, descriptor: -1)
+        let now: UInt64 = 1_000_000_000
+        for _ in 0..<100 { busy.chargeLane(of: source, 250_000, now: now) }
+        busy.chargeLane(of: client(lane: 7), 20_000, now: now)
+        let isBusy = busy.isLaneBusy(of: source, now) || busy.isLaneBusy(of: client(lane: 0), now)
+        #expect(!isBusy)
+    }
+
+    @Reactor private func client(lane: UInt8) -> EventSource {
+        let source = EventSource(loop: loop, descriptor: -1)
+        source.lane = lane
+        source.servesOneClient = true
+        return source
+    }
+
     @Test @Reactor func `busy sources take turns, each once`() {
         var busy = BusySources()
         let sources = (0..<600).map { _ in EventSource(loop: loop, descriptor: -1) }

@@ -6,13 +6,22 @@
 /// Isolated to the Reactor; owned by the loop. Nothing is put off while nobody else has anything to do. Clients
 /// take turns by their addresses, so that a thousand connections of one hold up the handshake of another by one
 /// slice of work; among those of one address first come is first served, and a source that has more to do than
-/// one slice goes to the end.
+/// one slice goes to the end. Those of one address that take more than their part together are busy too, each with
+/// however little, while another address is heard.
 @Reactor
 struct BusySources: ~Copyable {
     /// The sources that wait, by the lanes of their clients' addresses.
     private var lanes = [WaitingLine<EventSource>](repeating: WaitingLine(), count: laneCount)
     /// The lanes in which somebody waits, in the order of their turns.
     private var turns = WaitingLine<UInt8>()
+    /// When the time that the sources of a lane took together will have been spread out to a fair part of the loop's.
+    private var chargedUntil = [UInt64](repeating: 0, count: laneCount)
+    /// The lane that was heard last, and when another was heard before it.
+    private var latestLane = 0
+    private var changedAt: UInt64 = 0
+    /// What it took since, and was not charged for yet.
+    private var uncharged: UInt64 = 0
+    private var unchargedSince: UInt64 = 0
 
     /// Addresses share lanes by chance: one attacker meets one in so many of the others.
     static let laneCount = 64
@@ -29,6 +38,14 @@ struct BusySources: ~Copyable {
     private static let share: UInt64 = 16
     /// So much of that at once is nothing: a page's requests come together.
     private static let burst: UInt64 = 250_000
+
+    /// A lane is busy that takes more than one part in so many: a hundred connections do so with little each.
+    private static let laneShare: UInt64 = 8
+    /// It is told by so much of its past at most.
+    private static let laneMemory: UInt64 = 100_000_000
+    /// And only for so long after another was heard: to go on in slices costs a client that is alone a tenth of what
+    /// it could have.
+    private static let company: UInt64 = 100_000_000
 
     var isEmpty: Bool { turns.isEmpty }
 
@@ -54,6 +71,37 @@ struct BusySources: ~Copyable {
         // What takes longer than a slice of work can was not its work: the system let another process run.
         source.chargedUntil = max(source.chargedUntil, now) &+ min(cost, burst) &* share
         return !wasBusy && isBusy(source, now)
+    }
+
+    /// Charges those with whom `source` shares its client's lane, if it is one client's.
+    mutating func chargeLane(of source: EventSource, _ cost: UInt64, now: UInt64) {
+        guard source.servesOneClient else { return }
+        let lane = Int(source.lane) % Self.laneCount
+        if lane != latestLane {
+            settle(now)
+            latestLane = lane
+            changedAt = now
+        }
+        if uncharged == 0 { unchargedSince = now }
+        uncharged &+= min(cost, Self.burst)
+    }
+
+    /// Whether clients of several lanes were heard lately.
+    func hasCompany(_ now: UInt64) -> Bool { now &- changedAt < Self.company }
+
+    /// Whether `source` has to wait for what those of its client's lane take together.
+    mutating func isLaneBusy(of source: EventSource, _ now: UInt64) -> Bool {
+        guard hasCompany(now), source.servesOneClient else { return false }
+        settle(now)
+        return chargedUntil[Int(source.lane) % Self.laneCount] > now &+ Self.burst &* Self.laneShare
+    }
+
+    /// Late, so that a client that is alone is not charged for each of its events.
+    private mutating func settle(_ now: UInt64) {
+        guard uncharged > 0 else { return }
+        let spread = max(chargedUntil[latestLane], unchargedSince) &+ uncharged &* Self.laneShare
+        chargedUntil[latestLane] = min(spread, now &+ Self.laneMemory)
+        uncharged = 0
     }
 
     @inline(__always)

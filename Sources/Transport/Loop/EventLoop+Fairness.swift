@@ -19,6 +19,7 @@ extension EventLoop {
     /// Whether `source` has to wait behind those that take less of the loop.
     func waitsItsTurn(_ source: EventSource) -> Bool {
         source.isHeavy || source.isWaitingItsTurn || BusySources.isBusy(source, now.nanoseconds)
+            || isMeasuring && busy.isLaneBusy(of: source, now.nanoseconds)
     }
 
     /// Whether so much time has passed in this turn that what can wait should.
@@ -94,7 +95,9 @@ extension EventLoop {
     }
 
     private func charge(_ source: EventSource, _ before: MonotonicInstant, _ after: MonotonicInstant) {
-        guard BusySources.charge(source, after.nanoseconds &- before.nanoseconds, now: now.nanoseconds) else { return }
+        let cost = after.nanoseconds &- before.nanoseconds
+        busy.chargeLane(of: source, cost, now: now.nanoseconds)
+        guard BusySources.charge(source, cost, now: now.nanoseconds) else { return }
         if let stream = source as? ByteStream { onBusy?(stream) }
     }
 

@@ -173,7 +173,8 @@ package final class EventLoop {
         let readiness = Readiness(rawValue: unsafe event.events)
         unsafe Unmanaged<EventSource>.fromOpaque(pointer)._withUnsafeGuaranteedRef { source in
             guard source.isRegistered else { return }
-            if source.isHeavy || source.isWaitingItsTurn || source.chargedUntil > now.nanoseconds, waitsItsTurn(source)
+            if source.isHeavy || source.isWaitingItsTurn || source.chargedUntil > now.nanoseconds
+                || isMeasuring && busy.hasCompany(now.nanoseconds), waitsItsTurn(source)
             {
                 source.heldReadiness.formUnion(readiness)
                 busy.append(source)

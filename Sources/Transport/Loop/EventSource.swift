@@ -35,6 +35,8 @@ package class EventSource {
     var heldReadiness: Readiness = []
     /// With whom it takes turns while it is busy: those of one client's address have one lane.
     var lane: UInt8 = 0
+    /// Whether the time that it takes is that client's alone.
+    var servesOneClient = false
     /// When the time that it took of the loop will have been spread out to a fair part of it.
     var chargedUntil: UInt64 = 0
 

@@ -125,7 +125,7 @@ package final class ByteStream: EventSource {
             security: tls.map { .server($0) } ?? .none,
             limits: limits
         )
-        lane = peer.lane
+        serves(lane: peer.lane)
     }
 
     /// A stream that will connect to `address`; `serverName` is what the peer's certificate must be for.
@@ -153,7 +153,10 @@ package final class ByteStream: EventSource {
 
     /// Serves one client for now, in whose lane it takes its turns.
     @inline(__always)
-    package func serves(lane: UInt8) { self.lane = lane }
+    package func serves(lane: UInt8) {
+        self.lane = lane
+        servesOneClient = true
+    }
 
     /// Begins to connect, shake hands or read.
     ///
