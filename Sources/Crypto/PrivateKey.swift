@@ -85,7 +85,7 @@ package final class PrivateKey: Sendable {
         try self.init(der: block.bytes)
     }
 
-    /// As `init(pem:)` of a text, and no copy of a byte stays in memory: the library reads it, and overwrites what it used.
+    /// As `init(pem:)` of a text, and no copy of ours is made: the library reads where the bytes are.
     package convenience init(pem: SecretBytes) throws(CryptoError) {
         let key: OpaquePointer? = unsafe pem.withBytes { bytes in
             unsafe bytes.withUnsafeBufferPointer { raw in

@@ -75,6 +75,17 @@ import Testing
         #expect("\(key)" == "[private key]")
     }
 
+    @Test(arguments: cases.map(\.0))
+    func `a private key is read from bytes that are overwritten`(kind: KeyKind) throws {
+        func read(_ text: String) throws -> PrivateKey { try PrivateKey(pem: SecretBytes(Array(text.utf8).span)) }
+        let key = try PrivateKey.generate(kind)
+        let pem = try key.pem()
+        #expect(try read("a comment\n" + pem).publicKey == key.publicKey)
+        for other in ["", "no key\n", String(pem.prefix(60))] {
+            #expect(throws: CryptoError.malformedKey) { try read(other) }
+        }
+    }
+
     @Test func `a key refuses algorithms of other kinds`() throws {
         let key = try PrivateKey.generate(.p256)
         #expect(throws: CryptoError.algorithmMismatch) { try key.signature(of: [UInt8](), .rsaPKCS1(.sha256)) }

@@ -1,9 +1,13 @@
 # Copyright (c) the Sallyport authors.
 # Licensed under the Apache License, Version 2.0.
 """No secret is written anywhere but to the one who made it."""
+import pathlib
 import re
 import subprocess
 
+import pytest
+
+import gateway as binary
 from conftest import route, url
 from nodes import eventually
 
@@ -67,3 +71,39 @@ def test_the_metrics_are_counted_over_all_workers(gateway, app):
     for _ in range(40):
         gateway.get("/v1/x", app.fields)
     eventually(lambda: count() - before >= 40)
+
+
+def test_a_private_keys_text_stays_in_no_memory(make, backend, site):
+    """Control and workers read it at each reload; what they keep is the key alone, in the library's form."""
+    gateway = make([route("all", "/", access="open")], {"api": {"endpoints": [url(backend)]}}, workers=1)
+    for _ in range(3):
+        assert gateway.run("reload").returncode == 0
+    lines = [line for line in pathlib.Path(site[1]).read_bytes().splitlines() if not line.startswith(b"-")]
+    control = [p for p in gateway.descendants() if "control" in binary.command_line(p)]
+    assert control and [len(line) for line in lines[:-1]] == [64, 64]
+    kept = {}
+    for process in [*control, *gateway.workers()]:
+        try:
+            found = memory_of(process)
+        except PermissionError:
+            pytest.skip("another process' memory is shown to root only")
+        assert str(gateway.port).encode() in found, "that is its memory"
+        # The last line is of the public half alone; the library leaves it in a buffer of its own.
+        kept[binary.command_line(process)] = [n for n, line in enumerate(lines[:-1]) if line in found]
+    assert set(map(tuple, kept.values())) == {()}, kept
+
+
+def memory_of(process):
+    """All of it that was written to."""
+    found = []
+    with open("/proc/%d/maps" % process) as maps, open("/proc/%d/mem" % process, "rb", 0) as memory:
+        for line in maps:
+            span, rights = line.split()[:2]
+            if rights.startswith("rw"):
+                begin, end = (int(n, 16) for n in span.split("-"))
+                memory.seek(begin)
+                try:
+                    found.append(memory.read(end - begin))
+                except OSError:
+                    continue
+    return b"".join(found)
