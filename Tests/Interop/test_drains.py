@@ -68,6 +68,8 @@ def told_to_drain(gateway):
     port = struct.pack(">H", gateway.clear_port).hex().upper()
     listeners = {line.split()[9] for line in open("/proc/net/tcp") if line.split()[1].endswith(":" + port) and line.split()[3] == "0A"}
     becomes(lambda: not listeners & inodes(gateway.process.pid))
+    # It closes them first and tells then: told it has when it waits again.
+    becomes(lambda: binary.state(gateway.process.pid) == "S")
 
 
 def inodes(pid):
@@ -218,6 +220,7 @@ def test_clients_that_ask_on_and_on_lose_nothing(site, server, tls, way):
             gateway.reload()
         for caller in callers:
             caller.join(10)
+        assert not any(caller.is_alive() for caller in callers)
         assert [caller.lost for caller in callers if caller.lost] == []
         # Who asks without a pause is told, not cut off.
         assert any(caller.farewell for caller in callers)
@@ -250,11 +253,51 @@ def test_clients_of_http2_that_ask_on_and_on_lose_nothing(site, server):
 
 
 def test_a_connection_that_was_idle_too_long_answers_what_has_come(site, server):
-    with start(site, server, timeouts={"keep_alive": "200ms"}) as gateway, gateway.wire() as client:
+    with start(site, server, timeouts={"keep_alive": "2s"}) as gateway, gateway.wire() as client:
         assert client.exchange().status == 200
         with Stopped(gateway):
-            end = time.monotonic() + 0.4
+            end = time.monotonic() + 2.2
             client.send(GET)
             becomes(lambda: time.monotonic() > end)
         assert client.answer().status == 200
+        assert client.is_closed(within=5)
+
+
+def test_a_part_of_a_record_holds_a_connection_no_longer_than_a_part_of_a_head(site, server):
+    with start(site, server, timeouts={"keep_alive": "200ms", "header": "1s"}) as gateway, gateway.wire(tls=True) as client:
+        assert client.exchange().status == 200
+        # Beneath TLS: the first byte of a record.
+        os.write(client.socket.fileno(), b"\x17")
         assert client.is_closed()
+        assert gateway.defended("slow_head") == 1
+
+
+def test_a_client_that_has_asked_ahead_is_told_which_answer_is_the_last(site):
+    """Its requests wait in the gateway until it has read what it was answered."""
+    body, most = bytes(8000), 4000
+
+    def script(connection, number):
+        while True:
+            connection.request()
+            connection.ok(body)
+
+    server = upstreams.Scripted(script)
+    with start(site, server) as gateway:
+        with gateway.wire() as client:
+            client.send(GET * most)
+            became, count = time.monotonic(), 0
+            while time.monotonic() - became < 0.3:
+                if len(server.requests) != count:
+                    became, count = time.monotonic(), len(server.requests)
+                time.sleep(0.01)
+            assert 0 < count < most
+            told_to_drain(gateway)
+            end = time.monotonic() + 0.3
+            becomes(lambda: time.monotonic() > end)
+            answers = [client.answer()]
+            while answers[-1]["Connection"] != "close":
+                answers.append(client.answer())
+            assert all(answer.status == 200 and answer.body == body for answer in answers)
+            assert client.is_closed()
+        assert gateway.process.wait(10) == 0
+    server.stop()

@@ -14,7 +14,7 @@ def value(gateway, name, *labels):
     return sum(v for n, v in gateway.metrics().items() if n.startswith(name) and all(label in n for label in labels))
 
 
-def becomes(check, seconds=3):
+def becomes(check, seconds=10):
     end = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < end, "it did not become so"

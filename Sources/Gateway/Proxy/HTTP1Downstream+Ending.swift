@@ -49,17 +49,27 @@ extension HTTP1Downstream {
 
     /// The client has been idle for as long as it may.
     func idleTooLong() {
-        guard stream.outboundCount == 0 else { return isLeaving ? beginClosing() : armForWriting() }
+        guard stream.outboundCount == 0 else {
+            // Requests that are here already wait until the client has read, and the next of them is the last.
+            return isLeaving && stream.inbound.isEmpty ? beginClosing() : armForWriting()
+        }
         if requests == 0, !isLeaving {
             worker.defences.note(.silentConnection, client: facts.peerText)
+            return fail(.idleTimedOut)
+        }
+        guard worker.loop.now < leaveEnd else {
+            worker.defences.note(.slowHead, client: facts.peerText)
             return fail(.idleTimedOut)
         }
         leave()
     }
 
     /// Closes, unless the next request has come by the time that it can be done; that one is then the last.
+    ///
+    /// A part of a TLS record keeps the connection open as the beginning of a head does, and for as long at most.
     private func leave() {
         isLeaving = true
+        if leaveEnd == .distantFuture { leaveEnd = worker.loop.now.advanced(by: times.header) }
         armIdle()
         stream.closeIfQuiet()
     }
@@ -70,7 +80,9 @@ extension HTTP1Downstream {
     func cut(by end: MonotonicInstant) { fail(.drainEnded) }
 
     func closeIfIdle() -> Bool {
-        guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0 else { return false }
+        guard state == .idle, stream.inbound.isEmpty, stream.outboundCount == 0, leaveEnd == .distantFuture else {
+            return false
+        }
         leave()
         return true
     }

@@ -42,6 +42,8 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     var closesAfterAnswer = false
     /// The client is to go elsewhere: the next answer says so.
     var isLeaving = false
+    /// When a client that is closed unless it asks must have asked.
+    var leaveEnd = MonotonicInstant.distantFuture
     /// How much of a body was thrown away after its answer.
     var discarded = 0
     /// The client has closed its writing half: what came before that is still answered.
@@ -146,6 +148,7 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
         reading.reset()
         writing.reset()
         requests += 1
+        leaveEnd = .distantFuture
         closesAfterAnswer =
             !exchange.request.keepsAlive || isLeaving
             || requests >= worker.snapshot.settings.connections.requests
