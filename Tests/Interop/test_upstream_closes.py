@@ -138,6 +138,30 @@ def test_who_lost_a_kept_connection_is_not_given_another_one(make):
     server.stop()
 
 
+def test_a_retry_does_not_wait_for_a_place_that_an_idle_connection_has(make):
+    """One endpoint loses a kept connection; the other has no place but that of one that is kept too."""
+    def loses(connection, number):
+        connection.request()
+        connection.ok()
+        connection.request()
+        if number > 1:
+            connection.ok()
+
+    def keeps(connection, number):
+        while True:
+            connection.request()
+            connection.ok()
+
+    servers = [upstreams.Scripted(loses), upstreams.Scripted(keeps)]
+    gateway = make([route("all", "/", access="open")],
+                   {"api": {"endpoints": [url(server) for server in servers], "pool": {"connections": 1}}}, workers=1)
+    with gateway.wire() as client:
+        assert [client.exchange(target="/x").status for _ in range(3)] == [200] * 3
+    assert value(gateway, "sallyport_upstream_retries_total") == 1
+    for server in servers:
+        server.stop()
+
+
 def closing_h2(count, way):
     def script(stream):
         connection = stream.connection
@@ -224,8 +248,8 @@ def took(gateway, target="/x"):
     return status, time.monotonic() - began
 
 
-CONNECT = 1.0
-TIMES = {"connect": "1s"}
+CONNECT = 2.0
+TIMES = {"connect": "2s"}
 
 
 @pytest.mark.parametrize("protocol", ["http/1.1", "h2"])

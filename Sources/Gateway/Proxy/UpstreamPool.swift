@@ -206,6 +206,8 @@ final class UpstreamPool {
     }
 
     private func connect(to endpoint: UpstreamEndpoint, for exchange: Exchange, isStreamed: Bool) {
+        // Kept connections that it must not be given would have its place, and nobody would wake it.
+        if exchange.wantsFresh, endpoint.connectionCount >= settings.pool.connections { endpoint.takeIdle()?.close() }
         guard endpoint.connectionCount < settings.pool.connections else {
             return enqueue(exchange, isStreamed: isStreamed)
         }

@@ -32,6 +32,8 @@ final class UpstreamStream: UpstreamSide {
     /// Bytes handed to the client's side and not yet credited, because it has too many.
     private var uncredited = 0
     private var isDelivering = false
+    /// Whether the upstream has begun to speak of this request.
+    private var heardInterim = false
     /// Whether the session has said that the stream is over.
     private var isOver = false
 
@@ -52,6 +54,7 @@ final class UpstreamStream: UpstreamSide {
     func sendHead(_ exchange: Exchange) {
         self.exchange = exchange
         state = .awaitingHead
+        heardInterim = false
         deadlines.reset()
         isOver = false
         uncredited = 0
@@ -103,6 +106,7 @@ final class UpstreamStream: UpstreamSide {
     /// An interim answer came.
     func interimArrived(_ answer: InterimAnswer) {
         guard let exchange, state == .awaitingHead else { return }
+        heardInterim = true
         swap(&exchange.response, &answer.head)
         exchange.interimArrived()
         exchange.response.reset()
@@ -224,7 +228,7 @@ final class UpstreamStream: UpstreamSide {
     /// The connection failed under the request; the endpoint has been blamed for it.
     func connectionFailed(_ failure: UpstreamFailure, mayRetry: Bool) {
         guard let exchange else { return }
-        let isUnanswered = state == .awaitingHead
+        let isUnanswered = state == .awaitingHead && !heardInterim
         letGo()
         exchange.upstreamFailed(failure, retry: mayRetry && isUnanswered ? .ifSafe : .never)
     }
