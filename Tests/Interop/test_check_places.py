@@ -15,8 +15,10 @@ import tempfile
 
 import pytest
 
+import gateway as binary
 from conftest import route, url
 from gateway import BINARY
+from nodes import eventually
 
 
 @pytest.fixture(scope="module")
@@ -224,10 +226,28 @@ def test_what_only_somebody_else_may_read_is_a_warning(own, who, name):
     assert result.returncode == (0 if name == "log" else 1), "a file that is not there is not there for anybody"
 
 
+def test_what_is_wrong_with_a_file_is_told_where_its_user_may_not_read_it(own):
+    """As root; the user sees only that it is not to be read, and a start reads it as root."""
+    gateway, folder, program = own
+    file = folder / "sallyport.yaml"
+    file.write_text(gateway.file.read_text().rstrip().rstrip("}") + ', "user": "nobody"}')
+    (folder / "pepper").write_text("short")
+    (folder / "pepper").chmod(0o600)
+    result = subprocess.run([program, "check", "--config", file], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 1 and "32 bytes" in result.stdout + result.stderr, result
+
+
+def reading(pipe):
+    """A reader that waits for a writer: none has opened the pipe before the kernel says that it sleeps."""
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+    eventually(lambda: binary.state(reader.pid) == "S")
+    return reader
+
+
 def test_a_pipe_with_a_reader_is_an_access_log(changed):
     """A reader that ends at the first end of file is still there when the log is opened."""
     gateway, folder = changed(lambda c, f: c["log"].update(access=f + "/pipe"))
-    reader = subprocess.Popen(["cat", folder / "pipe"], stdout=subprocess.PIPE)
+    reader = reading(folder / "pipe")
     try:
         assert gateway.run("reload").returncode == 0
         assert gateway.get("/x").status == 200
@@ -243,7 +263,7 @@ def test_a_pipes_reader_ends_when_the_log_goes_elsewhere(changed, way):
     """Nobody but the workers keeps it open: neither control, which looked for the reader, nor the supervisor."""
     gateway, folder = changed(lambda c, f: None)
     assert gateway.run("reload").returncode == 0, "an earlier log goes"
-    reader = subprocess.Popen(["cat", folder / "pipe"], stdout=subprocess.DEVNULL)
+    reader = reading(folder / "pipe")
     before = gateway.file.read_text()
     try:
         changed(lambda c, f: c["log"].update(access=f + "/pipe"))

@@ -47,7 +47,10 @@ extension Configuration {
         if let name = configuration?.user,
             case .success(let account?) = Result(catching: { try Account.toDropTo(name) })
         {
-            (configuration, problems) = account.lending(look)
+            let lent = account.lending(look)
+            // Who may not read a file does not see what is wrong with it.
+            let hidden = problems.filter { !$0.isOfThisMachine && !lent.problems.contains($0) }
+            (configuration, problems) = (lent.configuration, lent.problems + hidden)
         }
         guard let configuration, problems.allSatisfy(\.isOfThisMachine) else { throw ConfigurationProblems(problems) }
         return (configuration, problems)
