@@ -11,7 +11,7 @@ import pytest
 
 import keyserver
 from conftest import LONG, route, url
-from nodes import eventually
+from nodes import Redis, eventually
 
 ACCESS = {"organizations": ["acme"], "credentials": ["api_key", "session_token"]}
 
@@ -78,6 +78,33 @@ def test_every_worker_knows_the_keys_and_a_started_one_has_them_at_once_although
     gateway.start()
     assert {get(gateway, app, token) for _ in range(12)} == {200}, "from Redis, the issuer is down"
     eventually(lambda: gateway.cli("issuers", "list")["issuers"][0]["keys"] == 1)
+
+
+def test_a_set_that_redis_has_lost_comes_back_by_itself(make, nginx, authority, server):
+    """A fetch whose set did not reach Redis looks the same: control has it, and a worker that has none asks for it."""
+    (nginx.files / "v1").mkdir(exist_ok=True)
+    (nginx.files / "v1" / "x").write_text("ok")
+    issuer = {"name": "acme", "issuer": server.issuer, "audiences": ["api"], "algorithms": ["ES256"], "organizations": ["acme"], "kind": "session",
+              "keys": {"jwks_url": server.url, "ca": str(authority.path)}, "private_networks": ["127.0.0.0/8", "::1"]}
+    redis = Redis()
+    try:
+        gateway = make([route("api", "/v1/", access=ACCESS)], {"api": {"endpoints": [url(nginx)]}}, issuers=[issuer], workers=1, start=False)
+        gateway.configuration["state"]["redis"] = "redis://127.0.0.1:%d" % redis.port
+        gateway.write()
+        gateway.start()
+        gateway.create_organization()
+        app = gateway.create_app()
+        server.app = app.id
+        eventually(lambda: get(gateway, app, server.token()) == 200)
+        assert redis.run("DEL", "{registry}:issuer:acme") == "1"
+        old = gateway.workers()
+        os.kill(old[0], signal.SIGKILL)
+        gateway.wait_for_workers(1, without=old)
+        eventually(lambda: attempt(gateway, app, server.token()) == 200)
+        assert server.fetches == 1, "the issuer is not asked for what is here"
+    finally:
+        gateway.stop()
+        redis.remove()
 
 
 def attempt(gateway, app, token):

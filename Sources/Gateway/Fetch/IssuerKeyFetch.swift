@@ -126,12 +126,15 @@ final class IssuerKeyFetch {
 
     /// Another node may have fetched, or this one before it was started again.
     private func takeKnown(_ source: IssuerKeys) async throws(RegistryError) {
-        guard let set = try await registry.keySet(of: source.name, from: source.address), set != source.set else {
+        let shared = try await registry.keySet(of: source.name, from: source.address)
+        guard shared != source.set else { return }
+        let isFirst = source.set == nil
+        guard let shared, source.take(shared) else {
+            // What was fetched here did not reach Redis, or Redis has lost it: the workers would wait for it in vain.
+            if let set = source.set { _ = try await registry.keep(set, of: source.name) }
             return
         }
-        let isFirst = source.set == nil
-        guard source.take(set) else { return }
-        let age = Duration.milliseconds(max(0, now() - set.fetchedAt))
+        let age = Duration.milliseconds(max(0, now() - shared.fetchedAt))
         // At the first look a fresh set saves a fetch: a restart of many nodes is no storm.
         if isFirst, age < KeySetSchedule.shortest { source.schedule.succeeded(at: loop.now, cacheControl: nil) }
     }
