@@ -7,9 +7,11 @@ import http.client
 import json
 import socket
 import ssl
+import time
 
 import pytest
 
+import gateway as binary
 from conftest import route, url
 
 TURN = "\u202e"
@@ -196,3 +198,15 @@ def test_a_script_is_not_asked_and_locks_nobody_out(stand):
     asked = stand.run("check", "enforce", "--app", app.id)
     assert asked.returncode != 0 and "--yes" in asked.stderr, asked
     assert stand.run("check", "enforce", "--app", app.id, "--yes").returncode == 0
+
+
+def test_who_asks_on_and_reads_nothing_costs_little(stand):
+    control = next(p for p in stand.descendants() if p not in stand.workers() and p != stand.redis())
+    before, end = binary.memory([control], "Anonymous"), time.monotonic() + 1
+    with socket.create_connection(("127.0.0.1", stand.metrics_port)) as greedy:
+        greedy.setblocking(False)
+        greedy.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
+        while time.monotonic() < end:
+            assert stand.probe("/livez")[0] == 200
+            assert binary.memory([control], "Anonymous") < before + 16 * 1024, "in KiB"
+            time.sleep(0.05)

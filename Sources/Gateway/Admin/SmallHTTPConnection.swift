@@ -72,6 +72,10 @@ final class SmallHTTPConnection: StreamOwner {
         while advance() {}
     }
 
+    func streamDrained(_ stream: ByteStream) {
+        while advance() {}
+    }
+
     func streamEnded(_ stream: ByteStream) {
         // A peer that shut its side after a whole request still gets its answer.
         if case .answering = state { return }
@@ -87,7 +91,8 @@ final class SmallHTTPConnection: StreamOwner {
     /// Takes one step; whether another may follow.
     private func advance() -> Bool {
         switch state {
-        case .head: return readHead()
+        // Who asks on and reads nothing has to wait.
+        case .head: return !stream.isCongested && readHead()
         case .body(let missing): return readBody(missing)
         case .answering, .closing: return false
         }
