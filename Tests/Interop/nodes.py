@@ -91,7 +91,7 @@ def copy_keys(source, target):
         (keys / name).chmod(0o600)
 
 
-def usually(limit, measure, most=20):
+def usually(limit, measure, most=5):
     """Seconds that `measure` gives, and the median of five is below the limit: three good ones before three that are not.
 
     One is taken anew where what others had of the processors, while we waited for one, explains that it is above; not endlessly."""

