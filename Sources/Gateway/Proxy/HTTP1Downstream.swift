@@ -31,10 +31,13 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     let worker: Worker
     let stream: ByteStream
     var facts: ClientConnectionFacts
-    var state = State.idle
     var exchange: Exchange?
     var parser: RequestParser
     var body: BodyReader
+    // What takes a byte stands together: many thousands of these wait for a request.
+    var state = State.idle
+    var timeout = ClientFailure.idleTimedOut
+    var isProcessing = false
     /// Whether the exchange takes body bytes now.
     var wantsBody = false
     /// What the answer's head said about its own body.
@@ -42,15 +45,13 @@ final class HTTP1Downstream: StreamOwner, ClientSide, ClientConnection {
     var closesAfterAnswer = false
     /// The client is to go elsewhere: the next answer says so.
     var isLeaving = false
+    /// The client has closed its writing half: what came before that is still answered.
+    var inputEnded = false
     /// When a client that is closed unless it asks must have asked.
     var leaveEnd = MonotonicInstant.distantFuture
     /// How much of a body was thrown away after its answer.
     var discarded = 0
-    /// The client has closed its writing half: what came before that is still answered.
-    var inputEnded = false
     var requests = 0
-    var isProcessing = false
-    var timeout = ClientFailure.idleTimedOut
     var unsentAtArming = 0
     /// When the client must have sent more of the body, and taken more of what waits for it.
     var bodyLimit = MonotonicInstant.distantFuture

@@ -9,7 +9,7 @@
 @Reactor
 @safe
 package final class LoopTimer {
-    private let loop: EventLoop
+    private nonisolated let loop: EventLoop
     var deadline = MonotonicInstant.distantFuture
     /// What happens at the deadline; the timer is disarmed before.
     package var onFire: (@Reactor () -> Void)?
@@ -19,7 +19,6 @@ package final class LoopTimer {
     nonisolated(unsafe) var previous: Unmanaged<LoopTimer>?
     nonisolated(unsafe) var slot: Int = LoopTimer.unlinked
     var dueTick: UInt64 = 0
-    private nonisolated let wheel: TimerWheel
     /// The line in which it waits once it is due.
     let dueLine: TimerWheel.DueLine
 
@@ -31,14 +30,13 @@ package final class LoopTimer {
     package init(loop: EventLoop, ofProcess: Bool = false, onFire: (@Reactor () -> Void)? = nil) {
         self.loop = loop
         dueLine = ofProcess ? .process : .clients
-        self.wheel = loop.timers
         self.onFire = onFire
     }
 
     deinit {
         guard unsafe slot != LoopTimer.unlinked else { return }
         precondition(Reactor.isCurrent, "an armed timer was freed off the loop")
-        unsafe wheel.unlink(Unmanaged.passUnretained(self), next: next, previous: previous, slot: slot)
+        unsafe loop.timers.unlink(Unmanaged.passUnretained(self), next: next, previous: previous, slot: slot)
     }
 
     /// Whether the timer will fire.
@@ -53,7 +51,7 @@ package final class LoopTimer {
     package func arm(at instant: MonotonicInstant) {
         deadline = instant
         guard instant != .distantFuture else { return }
-        wheel.schedule(self)
+        loop.timers.schedule(self)
     }
 
     /// Disarms; costs one store.

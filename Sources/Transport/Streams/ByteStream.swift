@@ -37,12 +37,19 @@ package final class ByteStream: EventSource {
     package let limits: StreamLimits
     /// The peer's address; the listener's own for a Unix client without a name.
     package let peer: SocketAddress
-    /// The TLS handshake is done: its owner has been told what was agreed on.
-    var isSecured = false
-
-    var phase = Phase.idle
     /// Bytes that are ready for the socket but were not taken: ciphertext under TLS, unused without.
     var wire = ByteBuffer()
+    /// Not reported yet: bytes that came before it are looked at first.
+    var owedEnd: OwedEnd?
+
+    // What takes a byte stands together: many thousands of streams wait for their peers.
+    var phase = Phase.idle
+    /// The TLS handshake is done: its owner has been told what was agreed on.
+    var isSecured = false
+    /// Whether we connected: the peer's last words are then the answer that somebody waits for.
+    private(set) var isOutgoing = false
+    /// The owner was told of the end; only the socket lives on for a moment.
+    var wasReported = false
     /// The socket may hold unread bytes.
     ///
     /// Set by an event, cleared by a short read: no read is made to learn nothing.
@@ -56,8 +63,6 @@ package final class ByteStream: EventSource {
     var isReadingPaused = false
     var isReading = false
     var owesReceived = false
-    /// Not reported yet: bytes that came before it are looked at first.
-    var owedEnd: OwedEnd?
     var owesDrained = false
     var wantsClose = false
     var wantsWriteEnd = false
@@ -74,10 +79,6 @@ package final class ByteStream: EventSource {
     var startFailure: StreamFailure?
     /// Why nothing can be sent any more, while what the peer said before that is still read.
     var brokenBy: StreamFailure?
-    /// Whether we connected: the peer's last words are then the answer that somebody waits for.
-    private(set) var isOutgoing = false
-    /// The owner was told of the end; only the socket lives on for a moment.
-    var wasReported = false
     let timer: LoopTimer
     /// `limits.idleRelease`, as armed for every byte that arrives.
     let idleNanoseconds: UInt64
