@@ -10,10 +10,7 @@ extension ByteStreamTests {
     @Test @Reactor func `a quiet stream that is to be closed is closed, and its owner told`() async throws {
         let door = try Door(loop)
         defer { door.close() }
-        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
-        let probe = Probe()
-        client.start(owner: probe)
-        let (stream, server) = try await door.first()
+        let (client, probe, stream, server) = try await door.pair()
         stream.closeIfQuiet()
         #expect(!server.isClosed)
         try await eventually(loop) { server.isClosed && probe.hasEnded }

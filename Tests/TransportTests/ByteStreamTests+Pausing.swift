@@ -10,10 +10,7 @@ extension ByteStreamTests {
     @Test @Reactor func `what arrived while paused is delivered on resume without a new event`() async throws {
         let door = try Door(loop)
         defer { door.close() }
-        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
-        let probe = Probe()
-        client.start(owner: probe)
-        let (stream, server) = try await door.first()
+        let (client, _, stream, server) = try await door.pair()
         for round in 1...50 {
             stream.pauseReading()
             client.write("0123456789")
@@ -123,10 +120,7 @@ extension ByteStreamTests {
     {
         let door = try Door(loop)
         defer { door.close() }
-        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
-        let probe = Probe()
-        client.start(owner: probe)
-        let (stream, _) = try await door.first()
+        let (_, probe, stream, _) = try await door.pair()
         sipping(probe) { stream.reset() }
         stream.write(pattern(60_000).span)
         try await eventually(loop) { probe.isClosed }
@@ -137,10 +131,7 @@ extension ByteStreamTests {
     @Test @Reactor func `a reset directly behind the data waits until they are looked at`() async throws {
         let door = try Door(loop)
         defer { door.close() }
-        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
-        let probe = Probe()
-        client.start(owner: probe)
-        let (stream, _) = try await door.first()
+        let (_, probe, stream, _) = try await door.pair()
         sipping(probe)
         // Both fall into one turn of the loop, so that one event tells of them.
         stream.write(pattern(3_000).span)
@@ -156,10 +147,7 @@ extension ByteStreamTests {
     {
         let door = try Door(loop)
         defer { door.close() }
-        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
-        let probe = Probe()
-        client.start(owner: probe)
-        let (stream, _) = try await door.first()
+        let (client, probe, stream, _) = try await door.pair()
         probe.consumes = false
         probe.onReceived = { $0.pauseReading() }
         stream.write(pattern(3_000).span)

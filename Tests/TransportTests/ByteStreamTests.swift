@@ -206,10 +206,7 @@ import Transport
     @Test @Reactor func `nothing is reported after close`() async throws {
         let door = try Door(loop)
         defer { door.close() }
-        let client = ByteStream(loop: loop, connectingTo: door.socket.address)
-        let probe = Probe()
-        client.start(owner: probe)
-        let (stream, _) = try await door.first()
+        let (client, probe, stream, _) = try await door.pair()
         stream.write("too late")
         client.close()
         client.close()

@@ -93,6 +93,15 @@ final class Door: ConnectionTaker {
         return (streams[0], probes[0])
     }
 
+    /// The first client, connected by us, and the stream and the probe of its other end.
+    func pair() async throws -> (client: ByteStream, probe: Probe, stream: ByteStream, server: Probe) {
+        let client = ByteStream(loop: loop, connectingTo: socket.address)
+        let probe = Probe()
+        client.start(owner: probe)
+        let (stream, server) = try await first()
+        return (client, probe, stream, server)
+    }
+
     func close() {
         socket.stop()
         for stream in streams { stream.close() }
