@@ -200,6 +200,20 @@ def test_a_script_is_not_asked_and_locks_nobody_out(stand):
     assert stand.run("check", "enforce", "--app", app.id, "--yes").returncode == 0
 
 
+@pytest.mark.parametrize("listener", ["admin", "metrics"])
+def test_who_was_refused_and_stays_keeps_nobody_out(stand, listener):
+    """Its connection listens on for a moment, which nobody should have to wait for."""
+    port, most = (stand.admin_port, 8) if listener == "admin" else (stand.metrics_port, 16)
+    with contextlib.ExitStack() as all:
+        for _ in range(most):
+            one = all.enter_context(peer_of(stand, port))
+            one.sendall(b"NO REQUEST\r\n\r\n")
+            assert one.recv(100).startswith(b"HTTP/1.1 400")
+        one = all.enter_context(peer_of(stand, port))
+        one.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost:%d\r\n\r\n" % port)
+        assert one.recv(100).startswith(b"HTTP/1.1 ")
+
+
 def test_who_asks_on_and_reads_nothing_costs_little(stand):
     control = next(p for p in stand.descendants() if p not in stand.workers() and p != stand.redis())
     before, end = binary.memory([control], "Anonymous"), time.monotonic() + 1

@@ -50,16 +50,19 @@ final class SmallHTTPConnection: StreamOwner {
     var owesRequest: Bool {
         switch state {
         // With TLS what is written may wait as ciphertext.
-        case .head: stream.outboundCount == 0
+        case .head, .closing: stream.outboundCount == 0
         case .body: true
-        case .answering, .closing: false
+        case .answering: false
         }
     }
 
     /// What its peer loses when it gives way: nothing after an answer, a handshake and a part of a head, a known request.
     var loss: Int {
-        guard case .head = state else { return 2 }
-        return wasAnswered && stream.inbound.count == 0 ? 0 : 1
+        switch state {
+        case .closing: 0
+        case .head: wasAnswered && stream.inbound.count == 0 ? 0 : 1
+        case .body, .answering: 2
+        }
     }
 
     /// Ends for another's sake; it owes its request.

@@ -27,7 +27,8 @@ extension Configuration {
 
     /// Reads a file that need not be for this machine or this user, and looks at everything that a start would find.
     ///
-    /// What is wrong with it everywhere is thrown, what is wrong only here beside it; alone that is returned.
+    /// What is wrong with it everywhere is thrown, what is wrong only here beside it; alone that is returned, with a
+    /// configuration that nothing may be started with: values stand in for what cannot be read.
     package static func check(
         path: String,
         environment: [String: String]
